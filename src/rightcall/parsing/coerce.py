@@ -1,0 +1,364 @@
+"""Arguments fitted to the declared schema: by what is declared, never by how a value looks.
+
+`"12"` becomes 12 where an integer is declared and stays `"12"` where a string is; a value that fits is left
+alone; a missing one is never filled in. Source: the coercion and enum rungs of "Making Small Models Reliable
+at Tool-Calling", made schema-led through `$ref`, `anyOf`, `oneOf`, `allOf` and `items`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rapidfuzz.distance import Indel
+
+from rightcall.domain import Grade, Note
+from rightcall.parsing.json_reader import MAX_DIGITS, Unreadable, read_json
+from rightcall.parsing.names import fold
+from rightcall.schema.references import branches, has_type, json_type, own_types, properties, required, resolve
+
+MAX_DEPTH = 64
+_INTEGER = re.compile(r"-?\d+")
+_WHOLE_DECIMAL = re.compile(r"(-?\d+)\.0+")
+_GROUPED_INTEGER = re.compile(r"-?\d{1,3}(?:,\d{3})+")
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_INFLECTIONS = ("s", "d", "es", "ed")
+
+
+class RawText(str):
+    """A value from a format that writes everything as plain text: only the declared type says what it is."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CoercionPolicy:
+    """How near an enum member a value must be to be taken for it: a similarity from 0 to 1, and a lead over
+    the runner-up. Whatever the numbers, only case, separators and inflections may differ: never the word.
+    """
+
+    enum_cutoff: float = 0.85
+    enum_margin: float = 0.1
+
+
+DEFAULT_POLICY = CoercionPolicy()
+
+
+def coerce(
+    value: Any, schema: Mapping[str, Any], policy: CoercionPolicy = DEFAULT_POLICY
+) -> tuple[Any, tuple[Note, ...]]:
+    """Fits a value to a schema as far as the schema decides.
+
+    Returns the value, and one note for each change. What does not fit is returned as it is: validation says so.
+    """
+    run = _Coercion(schema, policy)
+    fitted = run.fit(value, schema, "", 0)
+    return fitted, tuple(run.notes)
+
+
+@dataclass(slots=True)
+class _Coercion:
+    root: Mapping[str, Any]
+    policy: CoercionPolicy
+    notes: list[Note] = field(default_factory=list)
+
+    def fit(self, value: Any, schema: Any, path: str, depth: int) -> Any:
+        schema = resolve(schema, self.root)
+        if depth > MAX_DEPTH or not isinstance(schema, Mapping) or not schema:
+            return plain(value)
+        alternatives = branches(schema, self.root)
+        if len(alternatives) > 1:
+            return self.fit_union(value, alternatives, path, depth)
+        schema = alternatives[0]
+        if not isinstance(schema, Mapping):
+            return plain(value)
+        for part in schema.get("allOf", ()) if isinstance(schema.get("allOf"), list) else ():
+            value = self.fit(value, part, path, depth + 1)
+        value = self.fit_type(value, own_types(schema), path)
+        value = self.fit_enum(value, schema, path)
+        if isinstance(value, dict):
+            return self.fit_object(value, schema, path, depth)
+        if isinstance(value, list):
+            return self.fit_array(value, schema, path, depth)
+        return value
+
+    # -- scalars -----------------------------------------------------------------------------------------
+
+    def fit_type(self, value: Any, allowed: frozenset[str], path: str) -> Any:
+        if isinstance(value, RawText):
+            return _decode_raw(value, allowed)
+        if not allowed or has_type(value, allowed):
+            return value
+        converted = _converted(value, allowed)
+        if converted is _NOTHING:
+            return value
+        self.note("type", Grade.TYPED, path, value, converted)
+        return converted
+
+    def fit_enum(self, value: Any, schema: Mapping[str, Any], path: str) -> Any:
+        members = schema.get("enum") if isinstance(schema.get("enum"), list) else None
+        if members is None:
+            if "const" not in schema:
+                return value
+            members = [schema["const"]]
+        if any(same_json(value, member) for member in members):
+            return value
+        found = self.nearest(value, members)
+        if found is _NOTHING:
+            return value
+        grade = Grade.INFERRED if isinstance(found, str) else Grade.TYPED
+        self.note("enum", grade, path, value, found)
+        return found
+
+    def nearest(self, value: Any, members: list[Any]) -> Any:
+        """The one member that a value is a spelling of, or nothing."""
+        if not isinstance(value, str):
+            written = [member for member in members if isinstance(member, str) and member == _as_text(value)]
+            return written[0] if len(written) == 1 else _NOTHING
+        texts = [member for member in members if isinstance(member, str)]
+        unquoted = value.strip().strip("\"'").strip()
+        if unquoted in texts:
+            return unquoted
+        folded = fold(unquoted)
+        alike = [member for member in texts if fold(member) == folded] if folded else []
+        if alike:
+            return alike[0] if len(alike) == 1 else _NOTHING
+        scored = sorted(((Indel.normalized_similarity(folded, fold(m)), m) for m in texts), reverse=True)
+        if not scored or scored[0][0] < self.policy.enum_cutoff:
+            return _NOTHING
+        runner_up = scored[1][0] if len(scored) > 1 else 0.0
+        best = scored[0][1]
+        if scored[0][0] - runner_up < self.policy.enum_margin or not _inflected(folded, fold(best)):
+            return _NOTHING
+        return best
+
+    # -- containers --------------------------------------------------------------------------------------
+
+    def fit_object(self, value: dict[str, Any], schema: Mapping[str, Any], path: str, depth: int) -> dict[str, Any]:
+        declared = properties(schema, self.root)
+        needed = required(schema, self.root)
+        value = self.fit_keys(value, declared, schema, path)
+        extra = schema.get("additionalProperties")
+        fitted: dict[str, Any] = {}
+        for key, item in value.items():
+            here = f"{path}/{_escape(key)}"
+            own = declared.get(key, extra if isinstance(extra, Mapping) else {})
+            if item is None and key in declared and key not in needed and not self.nullable(own):
+                self.note("null_optional", Grade.TYPED, here, None, None)
+                continue
+            fitted[key] = self.fit(item, own, here, depth + 1)
+        return fitted
+
+    def fit_keys(
+        self, value: dict[str, Any], declared: Mapping[str, Any], schema: Mapping[str, Any], path: str
+    ) -> dict[str, Any]:
+        """Gives keys that are spelled otherwise their declared names, where just one is meant and is free."""
+        strange = [key for key in value if key not in declared]
+        if not strange or not declared or isinstance(schema.get("patternProperties"), Mapping):
+            return value
+        by_fold: dict[str, list[str]] = {}
+        for name in declared:
+            by_fold.setdefault(fold(name), []).append(name)
+        renamed: dict[str, str] = {}
+        for key in strange:
+            meant = by_fold.get(fold(key), [])
+            if len(meant) == 1 and meant[0] not in value and meant[0] not in renamed.values():
+                renamed[key] = meant[0]
+        for key, name in renamed.items():
+            self.note("key_spelling", Grade.INFERRED, f"{path}/{_escape(name)}", key, name)
+        return {renamed.get(key, key): item for key, item in value.items()} if renamed else value
+
+    def fit_array(self, value: list[Any], schema: Mapping[str, Any], path: str, depth: int) -> list[Any]:
+        prefix = schema.get("prefixItems") if isinstance(schema.get("prefixItems"), list) else []
+        items = schema.get("items", {})
+        fitted = [
+            self.fit(item, prefix[index] if index < len(prefix) else items, f"{path}/{index}", depth + 1)
+            for index, item in enumerate(value)
+        ]
+        return fitted if fitted != value or _types_differ(fitted, value) else value
+
+    # -- unions ------------------------------------------------------------------------------------------
+
+    def fit_union(self, value: Any, alternatives: list[Any], path: str, depth: int) -> Any:
+        if isinstance(value, RawText):
+            allowed = frozenset[str]().union(*(own_types(branch) for branch in alternatives))
+            value = _decode_raw(value, allowed)
+        if any(fits(value, branch, self.root) for branch in alternatives):
+            return value
+        chosen = [branch for branch in alternatives if self.discriminated(value, branch)]
+        outcomes: list[tuple[Any, list[Note]]] = []
+        for branch in chosen if len(chosen) == 1 else alternatives:
+            trial = _Coercion(self.root, self.policy)
+            fitted = trial.fit(value, branch, path, depth + 1)
+            if fits(fitted, branch, self.root) and not any(same_json(fitted, other) for other, _ in outcomes):
+                outcomes.append((fitted, trial.notes))
+        if len(outcomes) != 1:
+            return value
+        fitted, notes = outcomes[0]
+        self.notes += notes
+        return fitted
+
+    def discriminated(self, value: Any, branch: Any) -> bool:
+        """Whether a property with one allowed value (`kind`) picks this branch of a union."""
+        if not isinstance(value, Mapping) or not isinstance(branch, Mapping):
+            return False
+        fixed = {
+            name: resolved["const"] if "const" in resolved else resolved["enum"][0]
+            for name, own in properties(branch, self.root).items()
+            if isinstance(resolved := resolve(own, self.root), Mapping)
+            and ("const" in resolved or (isinstance(resolved.get("enum"), list) and len(resolved["enum"]) == 1))
+        }
+        present = [name for name in fixed if name in value]
+        return bool(present) and all(same_json(value[name], fixed[name]) for name in present)
+
+    def nullable(self, schema: Any) -> bool:
+        return any(
+            not (own := own_types(branch)) or "null" in own for branch in branches(schema, self.root)
+        )
+
+    def note(self, kind: str, grade: Grade, path: str, before: Any, after: Any) -> None:
+        self.notes.append(Note(kind, grade, path, before, after))
+
+
+# -- conversions: one small function each -----------------------------------------------------------------
+
+_NOTHING = object()
+
+
+def _converted(value: Any, allowed: frozenset[str]) -> Any:
+    """The value as one of the allowed types, or nothing. Only exact, whole readings count."""
+    if isinstance(value, str):
+        return _from_text(value, allowed)
+    if isinstance(value, bool) or value is None:
+        return _NOTHING
+    if isinstance(value, int):
+        if "boolean" in allowed and value in {0, 1}:
+            return bool(value)
+        if "string" in allowed:
+            return str(value)
+    return _NOTHING
+
+
+def _from_text(text: str, allowed: frozenset[str]) -> Any:
+    bare = text.strip()
+    if len(bare) <= MAX_DIGITS:
+        if allowed & {"integer", "number"} and (number := _number(bare, allowed)) is not _NOTHING:
+            return number
+        if "boolean" in allowed and bare.lower() in {"true", "false"}:
+            return bare.lower() == "true"
+        if "null" in allowed and bare in {"null", "None"}:
+            return None
+    if bare[:1] in {"{", "["} and allowed & {"object", "array"}:
+        try:
+            decoded = read_json(bare).value
+        except Unreadable:
+            return _NOTHING
+        return decoded if has_type(decoded, allowed) else _NOTHING
+    return _NOTHING
+
+
+def _number(text: str, allowed: frozenset[str]) -> Any:
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    if whole := _WHOLE_DECIMAL.fullmatch(text):
+        return int(whole[1])
+    if "number" in allowed:
+        return float(text) if _NUMBER.fullmatch(text) and abs(float(text)) != float("inf") else _NOTHING
+    # For an integer a grouping comma has one reading; for a number it may be a decimal comma.
+    return int(text.replace(",", "")) if _GROUPED_INTEGER.fullmatch(text) else _NOTHING
+
+
+def _decode_raw(raw: RawText, allowed: frozenset[str]) -> Any:
+    """A plain-text value as its declared type. Without one, or where it does not fit, it stays text."""
+    text = str(raw)
+    if not allowed:
+        return text
+    if "null" in allowed and text.strip() in {"null", "None"}:
+        return None
+    others = allowed - {"string", "null"}
+    if not others:
+        return text
+    decoded = _from_text(text, others)
+    return text if decoded is _NOTHING else decoded
+
+
+def _inflected(left: str, right: str) -> bool:
+    """Whether two words differ by an ending only, so that they are the same word."""
+    shorter, longer = sorted((left, right), key=len)
+    return longer.startswith(shorter) and longer[len(shorter) :] in _INFLECTIONS
+
+
+def _as_text(value: Any) -> str:
+    return json.dumps(value) if isinstance(value, bool | int | float) else ""
+
+
+def plain(value: Any) -> Any:
+    """A value without the marks of its format."""
+    if isinstance(value, RawText):
+        return str(value)
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return value
+
+
+def has_raw(value: Any) -> bool:
+    """Whether any part of a value is still plain text of an untyped format."""
+    if isinstance(value, dict):
+        return any(map(has_raw, value.values()))
+    if isinstance(value, list):
+        return any(map(has_raw, value))
+    return type(value) is RawText
+
+
+# -- light checks ---------------------------------------------------------------------------------------------
+
+
+def fits(value: Any, schema: Any, root: Mapping[str, Any], depth: int = 0) -> bool:
+    """Whether a value is of a schema's shape: types, enums, required and declared keys. Not full validation."""
+    schema = resolve(schema, root)
+    if not isinstance(schema, Mapping):
+        return schema is not False
+    if depth > MAX_DEPTH:
+        return True
+    alternatives = branches(schema, root)
+    if len(alternatives) > 1:
+        return any(fits(value, branch, root, depth + 1) for branch in alternatives)
+    schema = alternatives[0]
+    if not isinstance(schema, Mapping):
+        return schema is not False
+    own = own_types(schema)
+    if own and not has_type(value, own):
+        return False
+    members = schema["enum"] if isinstance(schema.get("enum"), list) else [schema["const"]] if "const" in schema else None
+    if members is not None and not any(same_json(value, member) for member in members):
+        return False
+    if isinstance(value, Mapping):
+        declared = properties(schema, root)
+        if any(name not in value for name in required(schema, root)):
+            return False
+        if schema.get("additionalProperties") is False and any(key not in declared for key in value):
+            return False
+        return all(fits(item, declared.get(key, True), root, depth + 1) for key, item in value.items())
+    if isinstance(value, list):
+        return all(fits(item, schema.get("items", True), root, depth + 1) for item in value)
+    return True
+
+
+def same_json(left: Any, right: Any) -> bool:
+    """Equality by value and JSON type: true is not 1, while 2 and 2.0 are the same number."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    return type(left) is type(right) and left == right if isinstance(left, dict | list) else bool(left == right)
+
+
+def _types_differ(left: list[Any], right: list[Any]) -> bool:
+    return any(json_type(a) != json_type(b) for a, b in zip(left, right, strict=False))
+
+
+def _escape(key: str) -> str:
+    return key.replace("~", "~0").replace("/", "~1")

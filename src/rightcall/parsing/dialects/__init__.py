@@ -1,0 +1,41 @@
+"""Every public way in which models write calls, one file a family.
+
+This table is the registry: to add a dialect, write a file and name it here. Dialects that can begin at the same
+place are asked in this order; the first that knows the block as its own reads it.
+"""
+
+from __future__ import annotations
+
+from rightcall.parsing.dialects import (
+    cohere,
+    deepseek,
+    element,
+    function_xml,
+    gemma,
+    glm,
+    harmony,
+    invoke_xml,
+    kimi,
+    mistral,
+    pythonic,
+    react,
+    tagged_json,
+)
+from rightcall.parsing.dialects.base import Dialect
+
+DIALECTS: tuple[Dialect, ...] = (
+    harmony.DIALECT,
+    deepseek.DIALECT,
+    kimi.K2,
+    kimi.K3,
+    mistral.DIALECT,
+    gemma.DIALECT,
+    function_xml.DIALECT,
+    invoke_xml.DIALECT,
+    glm.DIALECT,
+    cohere.DIALECT,
+    tagged_json.DIALECT,
+    pythonic.DIALECT,
+    react.DIALECT,
+    element.DIALECT,
+)

@@ -1,0 +1,39 @@
+"""Calls as XML elements named after the tool: `<read_file><path>a.py</path></read_file>` (Cline, Roo).
+
+Only where the tag equals a declared tool and every child equals one of its parameters.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rightcall.parsing.coerce import RawText
+from rightcall.parsing.dialects.base import Block, Context, Dialect, RawCall, one_newline_off, truncated
+
+_OPENER = re.compile(r"^[ \t]*<(?P<name>[A-Za-z_][\w.\-]*)>", re.MULTILINE)
+_CHILD = re.compile(r"\s*<(?P<key>[A-Za-z_][\w.\-]*)>")
+
+
+def _read(context: Context, opener: re.Match[str]) -> Block | None:
+    text, name = context.text, opener["name"]
+    parameters = context.parameters.get(name)
+    if parameters is None:
+        return None
+    arguments: dict[str, RawText] = {}
+    at, closing = opener.end(), f"</{name}>"
+    while child := _CHILD.match(text, at):
+        key = child["key"]
+        close = text.find(f"</{key}>", child.end())
+        if key not in parameters or key in arguments:
+            return None
+        if close < 0:
+            return truncated(context, f"the text ends inside <{key}> of {name}", name)
+        arguments[key] = RawText(one_newline_off(text[child.end() : close]))
+        at = close + len(key) + 3
+    end = re.compile(rf"\s*{re.escape(closing)}").match(text, at)
+    if end is None:
+        return truncated(context, f"the text ends before {closing}", name) if not text[at:].strip() and arguments else None
+    return Block(end.end(), (RawCall(name, arguments),))
+
+
+DIALECT = Dialect("element", _OPENER, (), _read)

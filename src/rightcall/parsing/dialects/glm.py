@@ -1,0 +1,67 @@
+"""GLM-4.5 to 5.3: `<tool_call>name<arg_key>k</arg_key><arg_value>v</arg_value></tool_call>`, and LongCat's twin.
+
+Values are plain text without framing newlines (GLM chat templates): every blank is data. Also
+`<tool_call>name` followed by a JSON object, which several models write.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rightcall.domain import ProblemKind
+from rightcall.parsing.coerce import RawText
+from rightcall.parsing.dialects.base import Block, Context, Dialect, RawCall, skip_space, truncated, unparseable
+from rightcall.parsing.json_reader import Unreadable, read_json_at
+from rightcall.parsing.names import match_name
+
+_OPENER = re.compile(
+    r"<(?P<p>longcat_)?tool_call>\s*(?P<name>[^\s<>{}\[\]()\"']+)\s*(?=<(?:longcat_)?arg_key>|</(?:longcat_)?tool_call>|\{|\Z)"
+)
+_KEY = re.compile(r"\s*<(?:longcat_)?arg_key>(?P<key>.*?)</(?:longcat_)?arg_key>(?:\s*</arg_key>)*\s*", re.DOTALL)
+_VALUE = re.compile(r"<(?:longcat_)?arg_value>")
+_END_VALUE = re.compile(
+    r"</(?:longcat_)?arg_value>(?=\s*(?:<(?:longcat_)?arg_key>|</(?:longcat_)?tool_call>|<tool_call>|\Z))"
+    r"|(?=</(?:longcat_)?tool_call>\s*(?:<tool_call>|\Z))"
+)
+_CLOSE = re.compile(r"\s*</(?:longcat_)?tool_call>")
+
+
+def _read(context: Context, opener: re.Match[str]) -> Block | None:
+    text, name, at = context.text, opener["name"], opener.end()
+    if text[at : at + 1] == "{":
+        return _with_json(context, name, at)
+    arguments: dict[str, RawText] = {}
+    while key := _KEY.match(text, at):
+        value = _VALUE.match(text, key.end())
+        end = _END_VALUE.search(text, value.end()) if value else None
+        if value is None and skip_space(text, key.end()) < len(text):
+            return unparseable(key.end(), f"the key {key['key']!r} of {name} has no <arg_value>")
+        if value is None or end is None:
+            return truncated(context, f"the text ends inside the call of {name}", name)
+        arguments[key["key"].strip()] = RawText(text[value.end() : end.start()])
+        at = end.end()
+    close = _CLOSE.match(text, at)
+    if close:
+        if not arguments and match_name(name, context.names).name is None:
+            return None
+        return Block(close.end(), (RawCall(name, arguments),))
+    if skip_space(text, at) < len(text):
+        return None if not arguments else unparseable(at, f"the call of {name} holds something else than arguments")
+    if arguments and context.ended:
+        return Block(len(text), (RawCall(name, arguments),))
+    return truncated(context, f"the text ends before </tool_call> closes the call of {name}", name)
+
+
+def _with_json(context: Context, name: str, at: int) -> Block:
+    try:
+        read = read_json_at(context.text, at, context.keys)
+    except Unreadable as fault:
+        kind = fault.kind if context.text.find("</tool_call>", at) < 0 else ProblemKind.UNPARSEABLE
+        close = context.text.find("</tool_call>", at)
+        end = len(context.text) if close < 0 else close + len("</tool_call>")
+        return Block(end, (RawCall(name, {}, fault=Unreadable(kind, fault.reason, fault.position)),))
+    close_tag = _CLOSE.match(context.text, read.end)
+    return Block(close_tag.end() if close_tag else read.end, (RawCall(name, read.value, repairs=read.repairs),))
+
+
+DIALECT = Dialect("glm", _OPENER, ("<tool_call>", "<longcat_tool_call>"), _read)

@@ -1,0 +1,111 @@
+"""`<invoke name="...">` with `<parameter name="...">`: DeepSeek's DSML, MiniMax, and Claude-like calls.
+
+DSML says of each value whether it is text (`string="true"`) or JSON; elsewhere only the schema does.
+Source: the encoders of DeepSeek V3.2 and V4, the MiniMax M2 and M3 chat templates.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from rightcall.domain import ProblemKind
+from rightcall.parsing.coerce import RawText
+from rightcall.parsing.dialects.base import Block, Context, Dialect, RawCall, one_newline_off, skip_space
+from rightcall.parsing.json_reader import Unreadable, read_json
+
+_PREFIX = r"(?:｜DSML｜\s?|\w+:)?"
+_M3 = "]<]minimax[>["
+_SECTION = re.compile(rf"<{_PREFIX}(?:function_calls|tool_calls?|calls)>")
+_OPENER = re.compile(
+    rf"{re.escape(_M3)}|{_SECTION.pattern}\s*(?=<{_PREFIX}invoke\s)|<{_PREFIX}invoke\s+name="
+    r"|<｜DSML｜\s?(?:function_calls|tool_calls|calls)>"
+)
+_INVOKE = re.compile(rf"""\s*<{_PREFIX}invoke\s+name=["'](?P<name>[^"'<>]+)["']\s*(?P<empty>/)?>""")
+_END_INVOKE = re.compile(rf"\s*</{_PREFIX}invoke>")
+_END_SECTION = re.compile(rf"\s*</{_PREFIX}(?:function_calls|tool_calls?|calls)>")
+_PARAMETER = re.compile(
+    rf"""\s*<{_PREFIX}parameter\s+name=["'](?P<key>[^"'<>]+)["'](?:\s+string=["'](?P<string>true|false)["'])?[^<>]*>"""
+)
+_END_PARAMETER = re.compile(rf"</{_PREFIX}parameter>(?=\s*(?:<{_PREFIX}parameter\s|</{_PREFIX}invoke>|\Z))")
+_ELEMENT = re.compile(r"\s*<(?P<key>[A-Za-z_][\w.\-]*)>")
+
+
+def _read(context: Context, opener: re.Match[str]) -> Block | None:
+    if opener[0] == _M3:
+        return _read_m3(context, opener.start())
+    text = context.text
+    section = _SECTION.match(text, opener.start())
+    at = section.end() if section else opener.start()
+    calls: list[RawCall] = []
+    while invoke := _INVOKE.match(text, at):
+        call, at = _invoke(text, invoke)
+        calls.append(call)
+        if call.fault:
+            return Block(len(text), tuple(calls))
+    if end := _END_SECTION.match(text, at):
+        return Block(end.end(), tuple(calls))
+    rest = skip_space(text, at)
+    if section and (rest == len(text) or text[rest] == "<"):
+        # Complete calls stand; what the section goes on with is lost.
+        lost = rest < len(text) or not calls
+        return Block(len(text), tuple(calls), fault=_cut("the section of calls") if lost else None)
+    return Block(at, tuple(calls)) if calls else None
+
+
+def _invoke(text: str, invoke: re.Match[str]) -> tuple[RawCall, int]:
+    name, at = invoke["name"], invoke.end()
+    if invoke["empty"]:
+        return RawCall(name, {}), at
+    arguments: dict[str, Any] = {}
+    while child := _PARAMETER.match(text, at) or _ELEMENT.match(text, at):
+        close = _end_of_value(text, child)
+        if close is None:
+            return RawCall(name, {}, fault=_cut(f"the call of {name}")), len(text)
+        kind = child.groupdict().get("string")
+        arguments[child["key"]] = _value(text[child.end() : close[0]], kind)
+        at = close[1]
+    end = _END_INVOKE.match(text, at)
+    if end is None:
+        return RawCall(name, {}, fault=_cut(f"the call of {name}")), len(text)
+    return RawCall(name, arguments), end.end()
+
+
+def _end_of_value(text: str, child: re.Match[str]) -> tuple[int, int] | None:
+    """Where a value's closing tag begins and ends."""
+    if child.re is _PARAMETER:
+        close = _END_PARAMETER.search(text, child.end())
+        return close.span() if close else None
+    tag = f"</{child['key']}>"
+    start = text.find(tag, child.end())
+    return (start, start + len(tag)) if start >= 0 else None
+
+
+def _cut(what: str) -> Unreadable:
+    return Unreadable(ProblemKind.TRUNCATED, f"the text ends inside {what}")
+
+
+def _value(text: str, is_string: str | None) -> Any:
+    if is_string == "true":
+        return text
+    if is_string == "false":
+        try:
+            return read_json(text).value
+        except Unreadable:
+            return text
+    return RawText(one_newline_off(text))
+
+
+def _read_m3(context: Context, start: int) -> Block | None:
+    """MiniMax M3 puts a namespace token before every tag; without it the block reads like any other."""
+    text = context.text[start:].replace(_M3, "")
+    opener = _OPENER.search(text)
+    block = _read(replace(context, text=text), opener) if opener else None
+    if opener is None or block is None:
+        return None
+    return Block(len(context.text), block.calls, text[: opener.start()] + text[block.end :], fault=block.fault)
+
+
+_STARTS = ("<｜DSML｜", "<invoke ", "<minimax:", "<", "<function_calls>", "<tool_calls>", "<tool_call>", _M3)
+DIALECT = Dialect("invoke_xml", _OPENER, _STARTS, _read)

@@ -1,0 +1,36 @@
+"""ReAct: `Action: name` and `Action Input: {json}`. One step a turn, so only the first is read.
+
+What a model writes behind it (an invented `Observation:`, further steps) is neither text nor a call.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rightcall.parsing.dialects.base import Block, Context, Dialect, RawCall, skip_space
+from rightcall.parsing.json_reader import Unreadable, read_json_at
+from rightcall.parsing.names import match_name
+
+_OPENER = re.compile(
+    r"^[ \t]*\**Action:?\**:?[ \t]*`?(?P<name>[^\n`(]+?)`?[ \t]*\n[ \t]*\**Action Input:?\**:?[ \t]*(?:\n[ \t]*)?(?:```(?:json)?\s*)?",
+    re.MULTILINE,
+)
+
+
+def _read(context: Context, opener: re.Match[str]) -> Block | None:
+    text, name = context.text, opener["name"].strip()
+    at = skip_space(text, opener.end())
+    if text[at : at + 1] != "{":
+        known = match_name(name, context.names).name
+        line = text[at:].split("\n", 1)[0].strip()
+        if known and line in {"", "None", "none", "N/A"} and not context.parameters.get(known):
+            return Block(len(text), (RawCall(name, {}),))
+        return None
+    try:
+        read = read_json_at(text, at, context.keys)
+    except Unreadable as fault:
+        return Block(len(text), (RawCall(name, {}, fault=fault),))
+    return Block(len(text), (RawCall(name, read.value, repairs=read.repairs),))
+
+
+DIALECT = Dialect("react", _OPENER, ("Action:", "**Action"), _read)

@@ -1,0 +1,66 @@
+"""What the flow needs from outside, as Protocols. Each has a public fake: see `providers.scripted`, `store.memory`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from rightcall.domain import ModelReply, ModelRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """One piece of a streamed reply. The last one carries `reply`, the whole put together."""
+
+    text: str = ""
+    reasoning: str = ""
+    reply: ModelReply | None = None
+
+
+class ModelClient(Protocol):
+    """A model behind a server, a library or a recording."""
+
+    async def ask(self, request: ModelRequest) -> ModelReply:
+        """One request, one whole reply. Raises `UpstreamError`."""
+        ...
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
+        """The same, piece by piece; the last piece carries the whole reply. Raises `UpstreamError`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One entry of the event log. `data` is JSON; `time` is seconds since the epoch."""
+
+    turn: str
+    kind: str
+    time: float
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+class EventLog(Protocol):
+    """Append-only memory of everything that happened."""
+
+    def append(self, event: Event) -> None:
+        """Takes the event at once and never waits for a disk; it may be written a little later."""
+        ...
+
+    def flush(self) -> None:
+        """Returns when everything appended before is durable. Raises `StoreError`."""
+        ...
+
+
+class Clock(Protocol):
+    """Time, so that tests can stand still."""
+
+    def now(self) -> float:
+        """Seconds since the epoch."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds since some fixed moment; never goes back."""
+        ...
+
+

@@ -1,0 +1,1 @@
+"""JSON Schemas of tools: identity, references, compilation. Pure; nothing is ever fetched."""
