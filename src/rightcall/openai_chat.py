@@ -12,7 +12,9 @@ from typing import Any
 from rightcall.domain import ChoiceMode, ModelReply, ModelRequest, NativeCall, Tool, ToolCall, ToolChoice, Usage
 from rightcall.errors import UsageError
 
-_REQUEST_FIELDS = frozenset(("messages", "model", "tools", "tool_choice", "parallel_tool_calls", "stream", "stream_options"))
+_REQUEST_FIELDS = frozenset(
+    ("messages", "model", "tools", "tool_choice", "parallel_tool_calls", "stream", "stream_options")
+)
 _TOOL_FIELDS = frozenset(("name", "description", "parameters", "input_schema", "inputSchema"))
 
 
@@ -30,7 +32,9 @@ def tools_from_json(value: Any) -> tuple[Tool, ...]:
     if isinstance(value, Mapping) and ("name" in value or "function" in value):
         value = [value]
     if not isinstance(value, list):
-        raise UsageError(f"tools must be a JSON list, not {type(value).__name__}; see `rightcall parse --help` for an example")
+        raise UsageError(
+            f"tools must be a JSON list, not {type(value).__name__}; see `rightcall parse --help` for an example"
+        )
     return tuple(_tool(entry, index) for index, entry in enumerate(value))
 
 
@@ -38,8 +42,13 @@ def _tool(entry: Any, index: int) -> Tool:
     function = entry.get("function", entry) if isinstance(entry, Mapping) else None
     name = function.get("name") if isinstance(function, Mapping) else None
     if not isinstance(function, Mapping) or not isinstance(name, str) or not name:
-        raise UsageError(f'tools[{index}] has no name; a tool is {{"type": "function", "function": {{"name": ..., "parameters": ...}}}}')
-    parameters = next((function[key] for key in ("parameters", "input_schema", "inputSchema") if key in function), None)
+        raise UsageError(
+            f"tools[{index}] has no name; a tool is "
+            '{"type": "function", "function": {"name": ..., "parameters": ...}}'
+        )
+    parameters = next(
+        (function[key] for key in ("parameters", "input_schema", "inputSchema") if key in function), None
+    )
     extra = {key: item for key, item in function.items() if key not in _TOOL_FIELDS}
     if function is not entry:
         extra = {"": {key: item for key, item in entry.items() if key not in {"type", "function"}}, **extra}
@@ -79,7 +88,9 @@ def request_from_json(body: Mapping[str, Any]) -> ModelRequest:
         model=str(body.get("model") or ""),
         tools=tools,
         tool_choice=_choice(body.get("tool_choice"), tools),
-        parallel_tool_calls=body.get("parallel_tool_calls") if isinstance(body.get("parallel_tool_calls"), bool) else None,
+        parallel_tool_calls=body.get("parallel_tool_calls")
+        if isinstance(body.get("parallel_tool_calls"), bool)
+        else None,
         extra={key: value for key, value in body.items() if key not in _REQUEST_FIELDS},
     )
 
@@ -111,7 +122,9 @@ def _choice(value: Any, tools: Sequence[Tool]) -> ToolChoice | None:
         function = value.get("function")
         name = function.get("name") if isinstance(function, Mapping) else value.get("name")
     if not isinstance(name, str):
-        raise UsageError(f"tool_choice is {json.dumps(value)[:80]}; allowed are auto, none, required and a named function")
+        raise UsageError(
+            f"tool_choice is {json.dumps(value)[:80]}; allowed are auto, none, required and a named function"
+        )
     if all(tool.name != name for tool in tools):
         raise UsageError(f"tool_choice names {name!r}, which is not among the tools: {[tool.name for tool in tools]}")
     return ToolChoice(ChoiceMode.NAMED, name)
@@ -217,13 +230,13 @@ class StreamAssembler:
         self.text: list[str] = []
         self.reasoning: list[str] = []
         self.finish_reason: str | None = None
-        self.first: Mapping[str, Any] = {}
+        self.head: dict[str, Any] = {}
         self._usage: Usage | None = None
         self._calls: list[_StreamedCall] = []
 
     def add(self, chunk: Mapping[str, Any]) -> tuple[str, str]:
         """Takes one chunk; returns the text and the reasoning that it brought."""
-        self.first = self.first or chunk
+        self.head = self.head or {key: value for key, value in chunk.items() if key not in {"choices", "usage"}}
         self._usage = usage_from_json(chunk.get("usage")) or self._usage
         choices = chunk.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices else chunk if "delta" in chunk else {}
@@ -250,8 +263,8 @@ class StreamAssembler:
             reasoning="".join(self.reasoning),
             finish_reason=self.finish_reason,
             usage=self._usage,
-            model=str(self.first.get("model") or ""),
-            body={key: value for key, value in self.first.items() if key != "choices"},
+            model=str(self.head.get("model") or ""),
+            body=self.head,
         )
 
     def _piece(self, piece: Mapping[str, Any]) -> None:

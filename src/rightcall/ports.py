@@ -1,8 +1,8 @@
-"""What the flow needs from outside, as Protocols. Each has a public fake: see `providers.scripted`, `store.memory`."""
+"""What the flow needs from outside, as Protocols. Their public fakes: `providers.scripted`, `store.memory`."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -11,11 +11,15 @@ from rightcall.domain import ModelReply, ModelRequest
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """One piece of a streamed reply. The last one carries `reply`, the whole put together."""
+    """One piece of a streamed reply. The last one carries `reply`, the whole put together.
+
+    `head` is what the server says of the whole reply (its id, its model), on the first piece.
+    """
 
     text: str = ""
     reasoning: str = ""
     reply: ModelReply | None = None
+    head: Mapping[str, Any] = field(default_factory=dict)
 
 
 class ModelClient(Protocol):
@@ -25,7 +29,7 @@ class ModelClient(Protocol):
         """One request, one whole reply. Raises `UpstreamError`."""
         ...
 
-    def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Delta, None]:
         """The same, piece by piece; the last piece carries the whole reply. Raises `UpstreamError`."""
         ...
 
@@ -62,5 +66,3 @@ class Clock(Protocol):
     def monotonic(self) -> float:
         """Seconds since some fixed moment; never goes back."""
         ...
-
-

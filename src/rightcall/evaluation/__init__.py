@@ -1,0 +1,1 @@
+"""Measuring: is a call the right one, not only a valid one."""

@@ -18,7 +18,7 @@ from rapidfuzz.distance import Indel
 from rightcall.domain import Grade, Note
 from rightcall.parsing.json_reader import MAX_DIGITS, Unreadable, read_json
 from rightcall.parsing.names import fold
-from rightcall.schema.references import branches, has_type, json_type, own_types, properties, required, resolve
+from rightcall.schema.references import branches, has_type, own_types, properties, required, resolve
 
 MAX_DEPTH = 64
 _INTEGER = re.compile(r"-?\d+")
@@ -36,8 +36,10 @@ class RawText(str):
 
 @dataclass(frozen=True, slots=True)
 class CoercionPolicy:
-    """How near an enum member a value must be to be taken for it: a similarity from 0 to 1, and a lead over
-    the runner-up. Whatever the numbers, only case, separators and inflections may differ: never the word.
+    """How near an enum member a value must be to be taken for it.
+
+    `enum_cutoff` is a similarity from 0 to 1, `enum_margin` the lead over the runner-up. Whatever the numbers,
+    only case, separators and inflections may differ: never the word.
     """
 
     enum_cutoff: float = 0.85
@@ -99,11 +101,9 @@ class _Coercion:
         return converted
 
     def fit_enum(self, value: Any, schema: Mapping[str, Any], path: str) -> Any:
-        members = schema.get("enum") if isinstance(schema.get("enum"), list) else None
+        members = _members(schema)
         if members is None:
-            if "const" not in schema:
-                return value
-            members = [schema["const"]]
+            return value
         if any(same_json(value, member) for member in members):
             return value
         found = self.nearest(value, members)
@@ -172,13 +172,13 @@ class _Coercion:
         return {renamed.get(key, key): item for key, item in value.items()} if renamed else value
 
     def fit_array(self, value: list[Any], schema: Mapping[str, Any], path: str, depth: int) -> list[Any]:
-        prefix = schema.get("prefixItems") if isinstance(schema.get("prefixItems"), list) else []
+        declared = schema.get("prefixItems")
+        prefix = declared if isinstance(declared, list) else []
         items = schema.get("items", {})
-        fitted = [
+        return [
             self.fit(item, prefix[index] if index < len(prefix) else items, f"{path}/{index}", depth + 1)
             for index, item in enumerate(value)
         ]
-        return fitted if fitted != value or _types_differ(fitted, value) else value
 
     # -- unions ------------------------------------------------------------------------------------------
 
@@ -205,19 +205,17 @@ class _Coercion:
         """Whether a property with one allowed value (`kind`) picks this branch of a union."""
         if not isinstance(value, Mapping) or not isinstance(branch, Mapping):
             return False
-        fixed = {
-            name: resolved["const"] if "const" in resolved else resolved["enum"][0]
-            for name, own in properties(branch, self.root).items()
-            if isinstance(resolved := resolve(own, self.root), Mapping)
-            and ("const" in resolved or (isinstance(resolved.get("enum"), list) and len(resolved["enum"]) == 1))
-        }
+        fixed: dict[str, Any] = {}
+        for name, own in properties(branch, self.root).items():
+            resolved = resolve(own, self.root)
+            members = _members(resolved) if isinstance(resolved, Mapping) else None
+            if members is not None and len(members) == 1:
+                fixed[name] = members[0]
         present = [name for name in fixed if name in value]
         return bool(present) and all(same_json(value[name], fixed[name]) for name in present)
 
     def nullable(self, schema: Any) -> bool:
-        return any(
-            not (own := own_types(branch)) or "null" in own for branch in branches(schema, self.root)
-        )
+        return any(not (own := own_types(branch)) or "null" in own for branch in branches(schema, self.root))
 
     def note(self, kind: str, grade: Grade, path: str, before: Any, after: Any) -> None:
         self.notes.append(Note(kind, grade, path, before, after))
@@ -334,7 +332,7 @@ def fits(value: Any, schema: Any, root: Mapping[str, Any], depth: int = 0) -> bo
     own = own_types(schema)
     if own and not has_type(value, own):
         return False
-    members = schema["enum"] if isinstance(schema.get("enum"), list) else [schema["const"]] if "const" in schema else None
+    members = _members(schema)
     if members is not None and not any(same_json(value, member) for member in members):
         return False
     if isinstance(value, Mapping):
@@ -349,15 +347,19 @@ def fits(value: Any, schema: Any, root: Mapping[str, Any], depth: int = 0) -> bo
     return True
 
 
+def _members(schema: Mapping[str, Any]) -> list[Any] | None:
+    """The values an `enum` or a `const` allows; None where there is neither."""
+    declared = schema.get("enum")
+    if isinstance(declared, list):
+        return declared
+    return [schema["const"]] if "const" in schema else None
+
+
 def same_json(left: Any, right: Any) -> bool:
     """Equality by value and JSON type: true is not 1, while 2 and 2.0 are the same number."""
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     return type(left) is type(right) and left == right if isinstance(left, dict | list) else bool(left == right)
-
-
-def _types_differ(left: list[Any], right: list[Any]) -> bool:
-    return any(json_type(a) != json_type(b) for a, b in zip(left, right, strict=False))
 
 
 def _escape(key: str) -> str:

@@ -22,7 +22,7 @@ MAX_DEPTH = 128
 MAX_DIGITS = 400
 
 
-class Unreadable(Exception):  # noqa: N818 - a result of reading that travels up, never out of this package
+class Unreadable(Exception):
     """A text that is no JSON and has no certain repair."""
 
     def __init__(self, kind: ProblemKind, reason: str, position: int = 0) -> None:
@@ -69,7 +69,9 @@ def read_json_at(text: str, position: int, keys: Collection[str] = ()) -> Read:
     return Read(value, end)
 
 
-def read_arguments_list(text: str, position: int, keys: Collection[str] = ()) -> tuple[dict[str, Any], int, tuple[str, ...]]:
+def read_arguments_list(
+    text: str, position: int, keys: Collection[str] = ()
+) -> tuple[dict[str, Any], int, tuple[str, ...]]:
     """Reads Python-style arguments behind an opening parenthesis: `city="Oslo", days=3)`.
 
     Returns the keyword arguments (positional ones as a list under the empty key), the position behind the
@@ -183,11 +185,11 @@ def _with_rest(text: str, read: Read, repairs: tuple[str, ...], keys: Collection
         return Read(read.value, read.end, (*repairs, "trailing_closer"))
     if rest[0] in "{[":
         second = _with_rest(text, _Reader(text, keys).read(start), (), keys)
-        if read.value == {} or read.value == second.value:
+        if read.value in ({}, second.value):
             # An empty object in front is the start value that some servers send before the real arguments.
             return Read(second.value, second.end, (*repairs, *second.repairs, "repeated_value"))
         raise Unreadable(ProblemKind.AMBIGUOUS, "two different JSON values stand one after the other", start)
-    if isinstance(read.value, dict | list) and not rest[0] == ",":
+    if isinstance(read.value, dict | list) and rest[0] != ",":
         return Read(read.value, read.end, (*repairs, "trailing_text"))
     raise Unreadable(ProblemKind.UNPARSEABLE, f"{json.dumps(rest[:20])} follows a complete value", start)
 
@@ -241,7 +243,9 @@ class _Reader:
                 raise self.fault(at, f"':' is expected after the key {json.dumps(key)}")
             value, at = self.value(self.blank(at + 1), depth + 1)
             if key in found and not _same(found[key], value):
-                raise Unreadable(ProblemKind.AMBIGUOUS, f"the key {json.dumps(key)} stands twice, with two values", at)
+                raise Unreadable(
+                    ProblemKind.AMBIGUOUS, f"the key {json.dumps(key)} stands twice, with two values", at
+                )
             if key in found:
                 self.note("repeated_key")
             found[key] = value
@@ -299,7 +303,11 @@ class _Reader:
         if end == len(self.text):
             raise Unreadable(ProblemKind.TRUNCATED, "the text ends in a number that may go on", end)
         digits = text.lstrip("+-")
-        if self.text[end] not in (",}]) \t\r\n/#" if self.in_call else ",}] \t\r\n/#") or len(text) > MAX_DIGITS or re.match(r"0\d", digits):
+        if (
+            self.text[end] not in (",}]) \t\r\n/#" if self.in_call else ",}] \t\r\n/#")
+            or len(text) > MAX_DIGITS
+            or re.match(r"0\d", digits)
+        ):
             raise self.fault(at, f"{json.dumps(self.text[at : end + 8])} is neither a number nor a quoted string")
         whole = text.removesuffix(".")
         if text[0] == "+" or digits[0] == "." or whole != text:

@@ -21,6 +21,7 @@ from rightcall.domain import (
     Reading,
     ToolCall,
 )
+from rightcall.parsing.coerce import DEFAULT_POLICY as DEFAULT_COERCION
 from rightcall.parsing.coerce import CoercionPolicy, coerce, has_raw, plain
 from rightcall.parsing.dialects.base import Context, RawCall
 from rightcall.parsing.dialects.envelope import calls_in
@@ -32,8 +33,12 @@ from rightcall.schema.references import json_type
 
 MAX_CHARS = 4_000_000
 _ENDED = frozenset(("stop", "tool_calls", "function_call", "end_turn", "eos", "complete"))
-_WRAPPERS = frozenset(("arguments", "parameters", "args", "input", "params", "kwargs", "properties", "arguments_json"))
-_SALVAGE = re.compile(r"(?:Failed to parse input at pos \d+:|unparsed (?:peg-native )?output:)\s*(?P<text>.+)", re.DOTALL)
+_WRAPPERS = frozenset(
+    ("arguments", "parameters", "args", "input", "params", "kwargs", "properties", "arguments_json")
+)
+_SALVAGE = re.compile(
+    r"(?:Failed to parse input at pos \d+:|unparsed (?:peg-native )?output:)\s*(?P<text>.+)", re.DOTALL
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,7 @@ class ParsingPolicy:
     """How replies are read. `text_calls`: look for calls in the text where there is no native one."""
 
     text_calls: bool = True
-    coercion: CoercionPolicy = CoercionPolicy()
+    coercion: CoercionPolicy = DEFAULT_COERCION
 
 
 DEFAULT_POLICY = ParsingPolicy()
@@ -164,7 +169,11 @@ def _unboxed(value: Any, tool: CompiledTool, notes: list[Note]) -> Any:
         value = value[0]
     if not isinstance(value, dict):
         return value
-    if isinstance(value.get("properties"), dict) and value.get("type") == "object" and "properties" not in tool.declared:
+    if (
+        isinstance(value.get("properties"), dict)
+        and value.get("type") == "object"
+        and "properties" not in tool.declared
+    ):
         # The model repeats the schema; its properties hold the values, or nothing.
         notes.append(Note("schema_echo", Grade.TYPED, before=value, after=value["properties"]))
         return value["properties"]
@@ -204,7 +213,14 @@ def _unknown(written: str, candidates: tuple[str, ...], names: list[str], identi
     shown = json.dumps(written, ensure_ascii=False)[:120]
     if candidates:
         message = f"{shown} could be any of {_listed(candidates)}; write the full name of the one that is meant"
-        return Problem(ProblemKind.AMBIGUOUS, message, got=written, allowed=list(candidates), call_id=identifier, about_selection=True)
+        return Problem(
+            ProblemKind.AMBIGUOUS,
+            message,
+            got=written,
+            allowed=list(candidates),
+            call_id=identifier,
+            about_selection=True,
+        )
     near = suggest(written, names) if written.strip() else []
     hint = f" Nearest: {_listed(near)}." if near else ""
     allowed = f"The tools are {_listed(names)}." if names else "No tool is offered."

@@ -19,6 +19,14 @@ OPEN = re.compile("|".join(map(re.escape, BLOCKS)))
 CLOSE = re.compile("|".join(map(re.escape, BLOCKS.values())))
 
 
+_ANSWER = re.compile(r"\s*<\|open\|>response<\|sep\|>")
+
+
+def skipped(text: str) -> bool:
+    """Whether a text whose prompt had opened a reasoning block begins with something else all the same."""
+    return OPEN.match(text.lstrip()) is not None or _ANSWER.match(text) is not None
+
+
 def block_end(text: str, opener: re.Match[str]) -> tuple[int, int]:
     """Where the content of a reasoning block ends, and where the text goes on: both the end if it is not closed."""
     closer = BLOCKS[opener[0]]

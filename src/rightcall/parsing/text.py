@@ -23,7 +23,9 @@ _NOISE = re.compile(
     r"|<end_of_turn>|<eos>|<｜end▁of▁sentence｜>|<\|END_OF_TURN_TOKEN\|>))+\s*\Z"
 )
 _TRIGGER = re.compile(r"[<\[◁]|Action|to=")
-_ORPHAN = re.compile(r"^\s*</(?:parameter|function|tool_call|invoke|arg_value)>\s*$|^<parameter=[^<>\n]+>\s*$", re.MULTILINE)
+_ORPHAN = re.compile(
+    r"^\s*</(?:parameter|function|tool_call|invoke|arg_value)>\s*$|^<parameter=[^<>\n]+>\s*$", re.MULTILINE
+)
 _EMPTY_FENCE = re.compile(r"\s*```[ \t]*\w*\s*```\s*")
 _FENCED = re.compile(r"^[ \t]*```.*?^[ \t]*```[ \t]*$", re.DOTALL | re.MULTILINE)
 
@@ -65,13 +67,15 @@ def read_text(context: Context, *, reasoning_open: bool = False) -> TextParts:
         _add(parts, block)
         parts.visible = [block.text]
     elif _ORPHAN.search(parts.text):
-        parts.faults.append(Unreadable(ProblemKind.UNPARSEABLE, "the end of a call stands there, but not its beginning"))
+        parts.faults.append(
+            Unreadable(ProblemKind.UNPARSEABLE, "the end of a call stands there, but not its beginning")
+        )
     return parts
 
 
 def _leading_reasoning(text: str, parts: TextParts, *, reasoning_open: bool) -> str:
     """Moves reasoning at the front of a text into `parts` and returns the rest."""
-    if reasoning_open and not reasoning.OPEN.match(text.lstrip()):
+    if reasoning_open and not reasoning.skipped(text):
         close = reasoning.CLOSE.search(text)
         parts.thoughts.append(text[: close.start()] if close else text)
         text = text[close.end() :].lstrip() if close else ""

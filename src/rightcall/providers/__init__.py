@@ -1,0 +1,1 @@
+"""Models behind the `ModelClient` port: servers, an embedded one, recordings, and a public fake."""

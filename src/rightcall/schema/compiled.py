@@ -93,7 +93,7 @@ def compile_tool(tool: Tool) -> CompiledTool:
 
 @lru_cache(maxsize=4096)
 def _compile(text: str) -> tuple[str | None, jsonschema_rs.Validator | None, frozenset[str], frozenset[str]]:
-    schema = json.loads(text) if len(text) <= MAX_CHARS else None
+    schema: Any = json.loads(text) if len(text) <= MAX_CHARS else None
     broken = _out_of_bounds(schema, len(text))
     if broken:
         return broken, None, frozenset(), frozenset()
@@ -116,7 +116,8 @@ def _out_of_bounds(schema: Any, chars: int) -> str | None:
         return f"its schema has {chars} characters; at most {MAX_CHARS} are read"
     if not isinstance(schema, Mapping):
         return f"its parameters are {type(schema).__name__}; a JSON Schema object is needed"
-    nodes, level = 0, [schema]
+    nodes = 0
+    level: list[Any] = [schema]
     for _depth in range(MAX_DEPTH + 1):
         children: list[Any] = []
         for node in level:

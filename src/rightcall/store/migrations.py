@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 APPLICATION_ID = 0x52_43_4C_47
 """`RCLG`, in the file's header: this SQLite file is an event log of rightcall and nothing else."""
 
-
 _BUSY_MS = 10_000  # how long to wait for another process's transaction
 
 
@@ -81,13 +80,13 @@ def open_log(path: Path) -> apsw.Connection:
         version_of(connection)  # a file that is not ours stays as it is
         _use_wal(connection)
         connection.pragma("synchronous", "full")
-        migrate(connection)
-    except (apsw.Error, StoreError) as error:
+        _migrate(connection)
+    except BaseException as error:
         if connection is not None:
             connection.close()
-        if isinstance(error, StoreError):
-            raise
-        raise StoreError(f"the event log {path} cannot be opened: {reason(error)}") from error
+        if isinstance(error, apsw.Error):
+            raise StoreError(f"the event log {path} cannot be opened: {reason(error)}") from error
+        raise
     return connection
 
 
@@ -137,19 +136,14 @@ def version_of(connection: apsw.Connection) -> int:
     return 0
 
 
-def migrate(connection: apsw.Connection) -> None:
+def _migrate(connection: apsw.Connection) -> None:
     """Brings the file to the newest version, all or nothing, whoever else is opening it at the same moment."""
     if version_of(connection) == MIGRATIONS[-1].number:
         return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        version = version_of(connection)  # again: another process may have been first
-        for migration in MIGRATIONS[version:]:
-            connection.execute(migration.sql)
-        connection.pragma("application_id", APPLICATION_ID)
-        connection.pragma("user_version", MIGRATIONS[-1].number)
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
+    connection.execute("BEGIN IMMEDIATE")  # whatever fails from here on, closing the connection takes it all back
+    version = version_of(connection)  # again: another process may have been first
+    for migration in MIGRATIONS[version:]:
+        connection.execute(migration.sql)
+    connection.pragma("application_id", APPLICATION_ID)
+    connection.pragma("user_version", MIGRATIONS[-1].number)
+    connection.execute("COMMIT")

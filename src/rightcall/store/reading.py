@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 OPEN = "open"
 """The status of a turn without a `turn.ended`: it still runs, or its process died."""
 
-_SHORTEST = 8  # characters of a turn's id that are shown at least
+_SHORTEST = 12  # characters of a turn's id that are shown at least: `turn_` and seven more
 
 
 @dataclass(frozen=True, slots=True)
 class TurnRow:
-    """One turn in a list. `short` is the shortest beginning of `turn`, of 8 characters or more, that no other has."""
+    """One turn in a list. `short` is the shortest beginning of `turn`, from 12 characters on, that no other has."""
 
     turn: str
     short: str

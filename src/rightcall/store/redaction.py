@@ -25,17 +25,20 @@ CONTENT_KEYS = frozenset(
         "body",
         "broken",
         "content",
+        "error",
         "got",
         "message",
         "messages",
+        "messages_added",
         "raw",
         "reasoning",
         "text",
         "tools",
+        "unused",
     }
 )
-"""The keys, at any depth, that hold what people, models and tools said. `broken` is a server's error text,
-and servers quote the model's output in it."""
+"""The keys, at any depth, that hold what people, models and tools said. `broken` and `error` are among them because
+servers quote prompts and replies in their errors."""
 
 REDACTED = "[redacted]"
 DEEPEST = 100

@@ -184,8 +184,7 @@ class SqliteEventLog:
 
     def _write_all(self) -> None:
         while batch := self._next_batch():
-            rows = [self._row(event) for event, _ in batch]
-            while not self._attempt(rows):
+            while not self._attempt(batch):
                 if not self._try_again():
                     return
             self._settle(batch)
@@ -203,12 +202,13 @@ class SqliteEventLog:
         data = as_json(event.data, content=self._content, redact=self._redact)
         return _writable(event.turn), _writable(event.kind), _seconds(event.time), data
 
-    def _attempt(self, rows: list[tuple[str, str, float, str]]) -> bool:
-        """One transaction: all of `rows` or none."""
+    def _attempt(self, batch: list[tuple[Event, int]]) -> bool:
+        """One transaction: all of `batch` or nothing."""
         with self._work:
             self._attempts += 1
         try:
-            self._connection.execute(_insert(len(rows)), [value for row in rows for value in row])
+            values = [value for event, _ in batch for value in self._row(event)]
+            self._connection.execute(_insert(len(batch)), values)
         except Exception as error:  # noqa: BLE001 - whatever it is, the writer must live to try again
             self._fail(reason(error))
             return False
@@ -268,7 +268,8 @@ def _insert(rows: int) -> str:
     `executemany` gives up and takes back the interpreter's lock at every row; beside a busy event loop that is a
     wait of milliseconds each time, which makes the writer a hundred times slower.
     """
-    return "INSERT INTO events (turn, kind, time, data) VALUES " + ", ".join(["(?, ?, ?, ?)"] * rows)
+    places = ", ".join(["(?, ?, ?, ?)"] * rows)
+    return f"INSERT INTO events (turn, kind, time, data) VALUES {places}"  # noqa: S608 - question marks only
 
 
 def _writable(word: str) -> str:

@@ -30,7 +30,9 @@ def check_protocol(reading: Reading, choice: ToolChoice, *, parallel: bool | Non
     demanded = choice.mode in {ChoiceMode.REQUIRED, ChoiceMode.NAMED}
     if demanded and not called and not reading.problems:
         what = json.dumps(choice.name) if choice.name else "one of the tools"
-        return (_problem(f"a call of {what} is required, yet the reply holds none. Write the call and nothing else."),)
+        return (
+            _problem(f"a call of {what} is required, yet the reply holds none. Write the call and nothing else."),
+        )
     if choice.mode is ChoiceMode.NAMED and any(name != choice.name for name in called):
         return (_problem(f"only {json.dumps(choice.name)} may be called here, not {_listed(called)}."),)
     if parallel is False and len(called) > 1:
@@ -54,9 +56,13 @@ def check_history(messages: Sequence[Message]) -> tuple[Problem, ...]:
             if identifier in open_calls:
                 del open_calls[identifier]
             elif identifier in seen:
-                problems.append(_problem(f"message {index} is a second result for the call {json.dumps(identifier)}."))
+                problems.append(
+                    _problem(f"message {index} is a second result for the call {json.dumps(identifier)}.")
+                )
             else:
-                problems.append(_problem(f"message {index} is a result for the call {json.dumps(identifier)}, which nobody made."))
+                problems.append(
+                    _problem(f"message {index} is a result for the call {json.dumps(identifier)}, which nobody made.")
+                )
             continue
         problems += _unanswered(open_calls)
         open_calls = {}
@@ -76,10 +82,16 @@ def check_history(messages: Sequence[Message]) -> tuple[Problem, ...]:
 
 
 def find_loop(messages: Sequence[Message]) -> Problem | None:
-    """The same call with the same result, over and over, at the end of a conversation. Polling is no loop:
-    its results change."""
+    """The same call with the same result, over and over, at the end of a conversation.
+
+    Polling is no loop: its results change.
+    """
     steps: list[tuple[str, str]] = []
-    results = {str(m.get("tool_call_id")): json.dumps(m.get("content"), default=str) for m in messages if m.get("role") == "tool"}
+    results = {
+        str(m.get("tool_call_id")): json.dumps(m.get("content"), default=str)
+        for m in messages
+        if m.get("role") == "tool"
+    }
     for message in messages:
         if message.get("role") == "user":
             steps.clear()
@@ -92,7 +104,9 @@ def find_loop(messages: Sequence[Message]) -> Problem | None:
     made, before = steps[-1][0], steps[-LOOP_LENGTH - 1 : -1]
     if all(step == before[0] and step[0] == made and step[1] for step in before):
         name = json.loads(made)[0]
-        return _problem(f"{json.dumps(name)} was called {LOOP_LENGTH + 1} times with the same arguments and the same result.")
+        return _problem(
+            f"{json.dumps(name)} was called {LOOP_LENGTH + 1} times with the same arguments and the same result."
+        )
     return None
 
 

@@ -42,11 +42,17 @@ def check_structure(call: ToolCall, tool: CompiledTool) -> tuple[Problem, ...]:
     if tool.validator.is_valid(call.arguments):
         return ()
     found: list[Problem] = []
-    for error in tool.validator.iter_errors(call.arguments):
-        found += _problems(error, call, tool)
+    mistyped: set[str] = set()
+    for error in sorted(tool.validator.iter_errors(call.arguments), key=lambda e: e.kind.name != "type"):
+        for problem in _problems(error, call, tool):
+            # A value of the wrong type breaks every other rule too; the type says it best.
+            if problem.path not in mistyped:
+                found.append(problem)
+        if error.kind.name == "type":
+            mistyped.add(_pointer(list(error.instance_path)))
         if len(found) >= MAX_PROBLEMS:
             break
-    return tuple(dict.fromkeys(found)) if _hashable(found) else tuple(found)
+    return tuple(found)
 
 
 def _problems(error: jsonschema_rs.ValidationError, call: ToolCall, tool: CompiledTool) -> Iterable[Problem]:
@@ -64,7 +70,9 @@ def _problems(error: jsonschema_rs.ValidationError, call: ToolCall, tool: Compil
     allowed: Any = facts
     if keyword == "type":
         allowed = _types_of(facts)
-        message = f"{_at(where)} must be {_a_type(allowed)}, not {_got(error.instance)}.{_hint(error.instance, allowed)}"
+        message = (
+            f"{_at(where)} must be {_a_type(allowed)}, not {_got(error.instance)}.{_hint(error.instance, allowed)}"
+        )
     elif keyword in {"enum", "const"}:
         allowed = facts["options"] if keyword == "enum" else [facts["expected_value"]]
         message = f"{_at(where)}: {_short(error.instance)} is not one of {_short(allowed, 400)}."
@@ -81,10 +89,11 @@ def _problems(error: jsonschema_rs.ValidationError, call: ToolCall, tool: Compil
 
 def _missing(name: str, where: list[str | int], call: ToolCall, tool: CompiledTool) -> Problem:
     schema = tool.tool.parameters
-    parent, given = schema, call.arguments
+    parent: Any = schema
+    given: Any = call.arguments
     for step in where:
         parent = _child(parent, step, schema)
-        given = given[step] if isinstance(given, dict | list) else given  # type: ignore[index,call-overload]
+        given = given[step]
     declared = properties(parent, schema)
     wanted = _described(declared.get(name), schema)
     strange = [key for key in given if key not in declared] if isinstance(given, dict) else []
@@ -201,10 +210,3 @@ def _short(value: Any, limit: int = _MAX_SHOWN) -> str:
 def _limit(text: str, limit: int = 200) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
-
-def _hashable(problems: list[Problem]) -> bool:
-    try:
-        hash(tuple(problems))
-    except TypeError:
-        return False
-    return True

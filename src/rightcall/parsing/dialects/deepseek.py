@@ -1,4 +1,4 @@
-"""DeepSeek V3, R1 and V3.1: fullwidth-bar markers around a name and JSON. (V3.2 and later: `invoke_xml`.)
+"""DeepSeek V3, R1 and V3.1: fullwidth-bar markers around a name and JSON; V3.2 and later are in `invoke_xml`.
 
 V3 writes `function<｜tool▁sep｜>name` and a json fence, V3.1 `name<｜tool▁sep｜>{json}` (official chat templates).
 """

@@ -32,7 +32,11 @@ def _read(context: Context, opener: re.Match[str]) -> Block | None:
         at = close + len(key) + 3
     end = re.compile(rf"\s*{re.escape(closing)}").match(text, at)
     if end is None:
-        return truncated(context, f"the text ends before {closing}", name) if not text[at:].strip() and arguments else None
+        return (
+            truncated(context, f"the text ends before {closing}", name)
+            if not text[at:].strip() and arguments
+            else None
+        )
     return Block(end.end(), (RawCall(name, arguments),))
 
 

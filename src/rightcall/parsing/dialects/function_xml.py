@@ -1,4 +1,6 @@
-"""`<function=name>` with `<parameter=key>` elements: Qwen3-Coder, Qwen3.5, Seed-OSS; and Llama's `<function=name>{json}`.
+"""`<function=name>` with `<parameter=key>` elements, as Qwen3-Coder and Seed-OSS write.
+
+Also Llama's `<function=name>{json}`.
 
 Values are plain text: one framing newline at each end is markup, everything else is data (Qwen3-Coder chat
 template). A closing tag counts only where structure follows it, because values may quote the format itself.
@@ -9,16 +11,29 @@ from __future__ import annotations
 import re
 
 from rightcall.parsing.coerce import RawText
-from rightcall.parsing.dialects.base import Block, Context, Dialect, RawCall, one_newline_off, skip_space, truncated
-from rightcall.parsing.dialects.base import unparseable
+from rightcall.parsing.dialects.base import (
+    Block,
+    Context,
+    Dialect,
+    RawCall,
+    one_newline_off,
+    skip_space,
+    truncated,
+    unparseable,
+)
 from rightcall.parsing.json_reader import Unreadable, read_arguments_list, read_json_at
 
-_OPENER = re.compile(r"""(?:<(?:\w+:)?tool_call>\s*)?<function(?:=|\s+name=)["']?(?P<name>[^\s<>{}()"'=]+)["']?\s*(?P<gt>>|(?=[{(]))""")
+_OPENER = re.compile(
+    r"""(?:<(?:\w+:)?tool_call>\s*)?<function(?:=|\s+name=)["']?(?P<name>[^\s<>{}()"'=]+)["']?\s*(?P<gt>>|(?=[{(]))"""
+)
 _PARAMETER = re.compile(r"""\s*<param(?:eter)?(?:=|\s+name=)["']?(?P<key>[^<>"'\n]+?)["']?\s*>""")
 _CLOSE_VALUE = re.compile(
-    r"</param(?:eter)?>(?=\s*(?:<param(?:eter)?[= ]|</function>|</(?:\w+:)?tool_call>|<(?:\w+:)?tool_call>|<function=|\Z))"
+    r"</param(?:eter)?>"
+    r"(?=\s*(?:<param(?:eter)?[= ]|</function>|</(?:\w+:)?tool_call>|<(?:\w+:)?tool_call>|<function=|\Z))"
 )
-_LINE_START = re.compile(r"\n[ \t]*(?:<param(?:eter)?(?:=|\s+name=)[\"']?(?P<key>[^<>\"'\n]+?)[\"']?\s*>|(?P<end></function>))")
+_LINE_START = re.compile(
+    r"\n[ \t]*(?:<param(?:eter)?(?:=|\s+name=)[\"']?(?P<key>[^<>\"'\n]+?)[\"']?\s*>|(?P<end></function>))"
+)
 _CLOSE_FUNCTION = re.compile(r"\s*</function>")
 _CLOSE_CALL = re.compile(r"\s*</(?:\w+:)?tool_call>")
 _STRAY_CLOSE_VALUE = re.compile(r"\s*</param(?:eter)?>")
@@ -40,7 +55,9 @@ def _with_json(context: Context, name: str, start: int) -> Block:
     except Unreadable as fault:
         return Block(len(context.text), (RawCall(name, {}, fault=fault),))
     end = _CLOSE_FUNCTION.match(context.text, read.end)
-    return Block(_behind(context.text, end.end() if end else read.end), (RawCall(name, read.value, repairs=read.repairs),))
+    return Block(
+        _behind(context.text, end.end() if end else read.end), (RawCall(name, read.value, repairs=read.repairs),)
+    )
 
 
 def _with_expression(context: Context, name: str, start: int) -> Block:
@@ -79,8 +96,11 @@ def _with_parameters(context: Context, name: str, position: int) -> Block:
 
 
 def _value(context: Context, name: str, start: int) -> tuple[str | None, int]:
-    """A parameter's text and the position behind it: up to a close that structure follows, or, where the
-    close was left out, up to a line that begins the next declared parameter or ends the function."""
+    """A parameter's text and the position behind it.
+
+    It goes up to a close that structure follows, or, where the close was left out, up to a line that begins
+    the next declared parameter or ends the function.
+    """
     text = context.text
     close = _CLOSE_VALUE.search(text, start)
     for line in _LINE_START.finditer(text, start - 1):
@@ -98,4 +118,6 @@ def _behind(text: str, end: int) -> int:
     return close.end() if close else end
 
 
-DIALECT = Dialect("function_xml", _OPENER, ("<function=", "<function name=", "<tool_call>", "<seed:tool_call>"), _read)
+DIALECT = Dialect(
+    "function_xml", _OPENER, ("<function=", "<function name=", "<tool_call>", "<seed:tool_call>"), _read
+)

@@ -14,7 +14,9 @@ from rightcall.parsing.coerce import RawText
 from rightcall.parsing.dialects.base import Block, Context, Dialect, RawCall, skip_space
 from rightcall.parsing.json_reader import MAX_DEPTH, Unreadable
 
-_OPENER = re.compile(r"<\|tool_call>\s*(?=call:|\Z)|<start_function_call>\s*(?=call:|\Z)|<\|tool_call>(?=c?a?l?l?:?\Z)")
+_OPENER = re.compile(
+    r"<\|tool_call>\s*(?=call:|\Z)|<start_function_call>\s*(?=call:|\Z)|<\|tool_call>(?=c?a?l?l?:?\Z)"
+)
 _NAME = re.compile(r"call:\s*(?P<name>[^\s{}<>]+)\s*(?=\{)")
 _CLOSE = re.compile(r"\s*(?:<tool_call\|>|<end_function_call>|<tool_call>|</tool_call>)")
 _KEY = re.compile(r"\s*(?P<q>[\"']?)(?P<key>[^:={}\[\],\"'<>]+?)(?P=q)\s*[:=]\s*")
@@ -106,7 +108,9 @@ class _Values:
     def fault(self, at: int) -> Unreadable:
         if at >= len(self.text) or not re.search(r"[}\]]|<tool_call\|>", self.text[at:]):
             return Unreadable(ProblemKind.TRUNCATED, "the text ends inside the arguments", at)
-        return Unreadable(ProblemKind.UNPARSEABLE, f"{self.text[at : at + 12]!r} is not expected in the arguments", at)
+        return Unreadable(
+            ProblemKind.UNPARSEABLE, f"{self.text[at : at + 12]!r} is not expected in the arguments", at
+        )
 
 
 DIALECT = Dialect("gemma", _OPENER, ("<|tool_call>", "<start_function_call>"), _read)

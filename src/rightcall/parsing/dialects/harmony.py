@@ -25,7 +25,9 @@ _HEADER = re.compile(
 _BROKEN_HEADER = re.compile(r"\s*(?:<\|start\|>|<\|channel\|>).*?(?=<\|start\|>|<\|channel\|>|\Z)", re.DOTALL)
 _RECIPIENT = re.compile(r"\bto=([\w.\-]+)")
 _CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)")
-_END = re.compile(r"<\|end\|>(?=\s*(?:<\|start\|>|<\|channel\|>|\Z))|<\|return\|>\s*\Z|<\|call\|>(?=\s*(?:<\|start\|>|\Z))")
+_END = re.compile(
+    r"<\|end\|>(?=\s*(?:<\|start\|>|<\|channel\|>|\Z))|<\|return\|>\s*\Z|<\|call\|>(?=\s*(?:<\|start\|>|\Z))"
+)
 _STOP = re.compile(r"\s*(?:<\|call\|>|<\|end\|>|<\|return\|>)")
 _VISIBLE = frozenset(("final", "commentary"))
 
@@ -88,5 +90,14 @@ def _stripped(context: Context, opener: re.Match[str]) -> Block | None:
     return Block(end, (call,))
 
 
-_STARTS = ("<|channel|>", "<|start|>", " to=", "to=", "assistant to=", "commentary to=", "analysis to=", "assistant<|")
+_STARTS = (
+    "<|channel|>",
+    "<|start|>",
+    " to=",
+    "to=",
+    "assistant to=",
+    "commentary to=",
+    "analysis to=",
+    "assistant<|",
+)
 DIALECT = Dialect("harmony", _OPENER, _STARTS, _read)

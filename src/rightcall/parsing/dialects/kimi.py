@@ -21,7 +21,9 @@ _K2_END = "<|tool_calls_section_end|>"
 
 _K3_OPENER = re.compile(r"<\|open\|>(?:tools|call\b[^<>]*)<\|sep\|>|<\|open\|>(?:tools|call\b[^<>]*)\Z")
 _K3_CALL = re.compile(r"""\s*<\|open\|>call\s+tool="(?P<name>[^"]*)"[^<>]*<\|sep\|>""")
-_K3_ARGUMENT = re.compile(r"""\s*<\|open\|>argument\s+key="(?P<key>[^"]*)"(?:\s+type="(?P<type>\w+)")?[^<>]*<\|sep\|>""")
+_K3_ARGUMENT = re.compile(
+    r"""\s*<\|open\|>argument\s+key="(?P<key>[^"]*)"(?:\s+type="(?P<type>\w+)")?[^<>]*<\|sep\|>"""
+)
 _K3_END_ARGUMENT = re.compile(r"<\|close\|>argument<\|sep\|>(?=\s*<\|(?:open\|>argument|close\|>call))")
 _K3_END_CALL = re.compile(r"\s*<\|close\|>call<\|sep\|>")
 _K3_END = re.compile(r"\s*<\|close\|>tools<\|sep\|>")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from rightcall.domain import ProblemKind
 from rightcall.parsing.dialects.base import Block, Context, Dialect, RawCall, skip_space, truncated, unparseable
 from rightcall.parsing.dialects.envelope import calls_in, read_values
 from rightcall.parsing.json_reader import Unreadable, read_json_at
@@ -55,9 +54,9 @@ def _json_list(context: Context, start: int) -> Block:
         return Block(len(context.text), fault=fault)
     calls = calls_in(values if len(values) > 1 else values[0], context, marked=True)
     if calls is None:
-        empty = values == [[]]
-        fault = None if empty else Unreadable(ProblemKind.UNPARSEABLE, f"what follows {_MARKER} is no list of calls")
-        return Block(end, fault=fault)
+        if values == [[]]:
+            return Block(end)
+        return unparseable(end, f"what follows {_MARKER} is no list of calls")
     return Block(end, tuple(RawCall(c.name, c.arguments, c.id, repairs + c.repairs) for c in calls))
 
 

@@ -69,7 +69,9 @@ def _read(context: Context, opener: re.Match[str]) -> Block | None:
         calls = calls_in(values if len(values) > 1 else values[0], context, marked=True)
         if calls is None:
             return None
-        return Block(_behind(text, end), tuple(RawCall(c.name, c.arguments, c.id, repairs + c.repairs) for c in calls))
+        return Block(
+            _behind(text, end), tuple(RawCall(c.name, c.arguments, c.id, repairs + c.repairs) for c in calls)
+        )
     found = read_calls(context, start)
     return Block(_behind(text, found[1]), tuple(found[0])) if found else None
 

@@ -12,7 +12,8 @@ from rightcall.parsing.json_reader import Unreadable, read_json_at
 from rightcall.parsing.names import match_name
 
 _OPENER = re.compile(
-    r"^[ \t]*\**Action:?\**:?[ \t]*`?(?P<name>[^\n`(]+?)`?[ \t]*\n[ \t]*\**Action Input:?\**:?[ \t]*(?:\n[ \t]*)?(?:```(?:json)?\s*)?",
+    r"^[ \t]*\**Action:?\**:?[ \t]*`?(?P<name>[^\n`(]+?)`?[ \t]*\n"
+    r"[ \t]*\**Action Input:?\**:?[ \t]*(?:\n[ \t]*)?(?:```(?:json)?\s*)?",
     re.MULTILINE,
 )
 

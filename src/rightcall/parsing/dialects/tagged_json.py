@@ -58,7 +58,9 @@ def _read(context: Context, opener: re.Match[str]) -> Block | None:
     calls_found = calls_in(values if len(values) > 1 else values[0], context, marked=True)
     end = _behind(text, end, closer)
     if calls_found is None:
-        return Block(end) if values == [[]] else unparseable(end, f"what {opener[0]} holds is no call: it has no name")
+        return (
+            Block(end) if values == [[]] else unparseable(end, f"what {opener[0]} holds is no call: it has no name")
+        )
     return Block(end, tuple(RawCall(c.name, c.arguments, c.id, repairs + c.repairs) for c in calls_found))
 
 

@@ -17,8 +17,12 @@ from rightcall.parsing.dialects.envelope import LOOKS_LIKE_CALL, calls_in, read_
 from rightcall.parsing.dialects.pythonic import read_calls
 from rightcall.parsing.json_reader import Unreadable, read_json
 
-_FENCE = re.compile(r"^[ \t]*```[ \t]*(?P<info>[\w\-]*)[ \t]*\n(?P<body>.*?)(?:\n[ \t]*```[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
-_CALL_FENCES = frozenset(("", "json", "json5", "jsonc", "tool_call", "tool_calls", "tool_code", "function_call", "tool", "xml"))
+_FENCE = re.compile(
+    r"^[ \t]*```[ \t]*(?P<info>[\w\-]*)[ \t]*\n(?P<body>.*?)(?:\n[ \t]*```[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
+)
+CALL_FENCES = frozenset(
+    ("", "json", "json5", "jsonc", "tool_call", "tool_calls", "tool_code", "function_call", "tool", "xml")
+)
 _END_TOKENS = re.compile(r"(?:\s|</s>|<\|[\w]{1,30}\|>|<｜[^<>｜]{1,40}｜>|<eos>|<end_of_turn>|```)*\Z")
 _EXAMPLE = re.compile(
     r"\b(?:examples?|e\.g\.|for instance|such as|would (?:look|be|call|use)|could (?:be|call|use|write|type)"
@@ -68,7 +72,7 @@ def may_be_call(piece: str) -> bool:
 
 def _pieces(context: Context) -> list[_Piece]:
     text = context.text
-    fences = [fence for fence in _FENCE.finditer(text) if fence["info"].lower() in _CALL_FENCES]
+    fences = [fence for fence in _FENCE.finditer(text) if fence["info"].lower() in CALL_FENCES]
     pieces = [piece for fence in fences if (piece := _fenced(context, fence))]
     if pieces or fences:
         return pieces
@@ -125,8 +129,14 @@ def _broken(context: Context, start: int, fault: Unreadable) -> _Piece | None:
             value = None
         calls = calls_in(value, context, marked=False)
         if calls:
-            return _Piece(start, len(context.text), tuple(RawCall(c.name, c.arguments, c.id, ("doubled_braces",)) for c in calls))
-    if not LOOKS_LIKE_CALL.search(text[:400]) or not re.search(r"""["'](?:arguments|parameters|args|input)["']""", text):
+            return _Piece(
+                start,
+                len(context.text),
+                tuple(RawCall(c.name, c.arguments, c.id, ("doubled_braces",)) for c in calls),
+            )
+    if not LOOKS_LIKE_CALL.search(text[:400]) or not re.search(
+        r"""["'](?:arguments|parameters|args|input)["']""", text
+    ):
         return None
     return _Piece(start, len(context.text), (), fault)
 

@@ -1,0 +1,5 @@
+"""`python -m rightcall`."""
+
+from rightcall.cli.main import main
+
+main()

@@ -1,0 +1,104 @@
+"""The only place where concrete parts meet: settings become a kit, a log, a proxy."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, cast
+from urllib.parse import urlsplit
+
+from rightcall.errors import UsageError
+from rightcall.ladder import DEFAULT_LADDER, Ladder
+from rightcall.providers.openai_compatible import OpenAICompatible, upstream_client
+from rightcall.store.memory import NullEventLog
+from rightcall.store.redaction import redact_secrets
+from rightcall.store.sqlite import SqliteEventLog, default_log_path
+from rightcall.turn import Kit
+
+if TYPE_CHECKING:
+    import httpx2
+
+    from rightcall.ports import EventLog
+    from rightcall.settings import Settings
+
+
+class SystemClock:
+    """The computer's clock."""
+
+    def now(self) -> float:
+        """Seconds since the epoch."""
+        return time.time()
+
+    def monotonic(self) -> float:
+        """Seconds that only grow."""
+        return time.monotonic()
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a running rightcall is made of; `close` ends what needs ending."""
+
+    kit: Kit
+    http: httpx2.AsyncClient
+    log: EventLog
+
+    async def close(self) -> None:
+        """Ends connections and writes what the log still holds."""
+        await self.http.aclose()
+        close = getattr(self.log, "close", None)
+        if close is not None:
+            close()
+
+
+def build_parts(settings: Settings) -> Parts:
+    """Puts a kit together. Raises `UsageError` where the settings do not fit, `StoreError` for the log."""
+    http = upstream_client()
+    log = build_log(settings)
+    larger = {}
+    if settings.larger_model and settings.larger_upstream:
+        key = settings.larger_key or settings.upstream_key
+        larger[settings.larger_model] = OpenAICompatible(base_url(settings.larger_upstream), http, _bearer(key))
+    kit = Kit(
+        model=OpenAICompatible(base_url(settings.upstream), http, _bearer(settings.upstream_key)),
+        log=log,
+        clock=SystemClock(),
+        ladder=build_ladder(settings),
+        in_prompt=settings.tools_in_prompt,
+        larger=larger,
+    )
+    return Parts(kit, http, log)
+
+
+def build_ladder(settings: Settings) -> Ladder:
+    """The default ladder, cut to the attempts allowed, with a larger model last where one is configured."""
+    if settings.attempts < 1:
+        raise UsageError(f"attempts is {settings.attempts}; at least 1 is needed")
+    rungs = DEFAULT_LADDER.rungs[: settings.attempts]
+    ladder = Ladder(rungs, next_calls=settings.next_calls, seconds=settings.deadline)
+    return ladder.with_larger(settings.larger_model) if settings.larger_model else ladder
+
+
+def build_log(settings: Settings) -> EventLog:
+    """The event log that the settings ask for."""
+    if not settings.log:
+        return NullEventLog()
+    return SqliteEventLog(
+        settings.log_path or default_log_path(),
+        content=cast("Literal['full', 'none']", settings.log_content),
+        redact=redact_secrets if settings.log_redact else None,
+    )
+
+
+def base_url(url: str) -> str:
+    """A base URL made whole: http is the default scheme, and `/v1` is put behind a bare host."""
+    if not url:
+        raise UsageError("no upstream is set. Give one: --upstream http://127.0.0.1:11434/v1, or RIGHTCALL_UPSTREAM")
+    whole = url if "://" in url else f"http://{url}"
+    parts = urlsplit(whole)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise UsageError(f"the upstream {url!r} is no http(s) address such as http://127.0.0.1:11434/v1")
+    return f"{whole.rstrip('/')}/v1" if parts.path in {"", "/"} else whole.rstrip("/")
+
+
+def _bearer(key: str) -> dict[str, str]:
+    return {"authorization": f"Bearer {key}"} if key else {}

@@ -1,0 +1,46 @@
+"""`rightcall`: the commands, and how errors reach people."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from rightcall.cli import demo, log, models, parse, serve
+from rightcall.errors import RightcallError, UsageError
+
+app = typer.Typer(
+    name="rightcall",
+    help="Makes small and self-hosted language models call tools right. Valid is not right.",
+    epilog="Start with: rightcall demo",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+app.command("serve", epilog=serve.EPILOG)(serve.serve)
+app.command("parse", epilog=parse.EPILOG)(parse.parse)
+app.command("demo", epilog=demo.EPILOG)(demo.demo)
+app.add_typer(log.app, name="log")
+app.add_typer(models.app, name="models")
+
+
+@app.callback()
+def _options(
+    *,
+    shown: Annotated[bool, typer.Option("--version", help="Show the version and leave.", is_eager=True)] = False,
+) -> None:
+    if shown:
+        typer.echo(f"rightcall {version('rightcall')}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Runs the command line. What a person did wrong ends with 2, what failed with 1, Ctrl-C with 130."""
+    try:
+        app()
+    except RightcallError as error:
+        typer.echo(f"rightcall: {error}", err=True)
+        sys.exit(2 if isinstance(error, UsageError) else 1)
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,126 @@
+"""Settings: defaults, then a file, then the environment, then flags; the later wins.
+
+The file is TOML: `rightcall.toml` in the working directory, else `config.toml` in the user's configuration
+folder. The environment's names are the settings' in capitals behind `RIGHTCALL_`.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Self, get_type_hints
+
+from rightcall.errors import UsageError
+
+_CHOICES = {"unresolved": ("text", "error"), "log_content": ("full", "none")}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything a user can set. Times are in seconds, sizes in bytes."""
+
+    upstream: str = ""
+    """Base URL of the model server, with its version: http://127.0.0.1:11434/v1"""
+    upstream_key: str = field(default="", repr=False)
+    """Credential for the upstream, where clients bring none."""
+    host: str = "127.0.0.1"
+    port: int = 8484
+    unresolved: str = "text"
+    """What a client gets where no call could be made right: `text` or `error`."""
+    hold_text: bool = False
+    """Hold the text of a stream back too, until the whole reply is judged."""
+    tools_in_prompt: bool = False
+    """Describe tools in the prompt, for models whose chat template drops them."""
+    attempts: int = 3
+    """How often at most a model is asked to make a call right; 1 only repairs."""
+    next_calls: int = 8
+    """How often at most a call is asked for that the request seems to hold and no one made; 0 never."""
+    deadline: float = 300.0
+    """Seconds for all attempts of a turn together."""
+    larger_model: str = ""
+    """A model for the last attempt; on `larger_upstream`, else on the same server."""
+    larger_upstream: str = ""
+    larger_key: str = field(default="", repr=False)
+    log: bool = True
+    log_path: str = ""
+    """Where the event log is; empty: the user's state folder."""
+    log_content: str = "full"
+    """`none` keeps what happened without what was said."""
+    log_redact: bool = True
+    """Take what looks like a secret out of the log."""
+    keep_alive: float = 10.0
+    max_body: int = 32 * 1024 * 1024
+
+    @classmethod
+    def load(
+        cls, flags: Mapping[str, Any] | None = None, *, file: Path | None = None, env: Mapping[str, str] | None = None
+    ) -> Self:
+        """Reads the settings. Flags that are None were not given.
+
+        Raises:
+            UsageError: which setting, from where, is wrong, and what is allowed.
+        """
+        env = os.environ if env is None else env
+        settings = cls()
+        path = _file(file, env)
+        if path is not None:
+            settings = settings.updated(_read(path), f"the file {path}")
+        given = {name: env[f"RIGHTCALL_{name.upper()}"] for name in _TYPES if f"RIGHTCALL_{name.upper()}" in env}
+        settings = settings.updated(given, "the environment")
+        return settings.updated({k: v for k, v in (flags or {}).items() if v is not None}, "the command line")
+
+    def updated(self, values: Mapping[str, Any], source: str) -> Self:
+        """The settings with some replaced; `source` is where those come from, for the error."""
+        unknown = [name for name in values if name not in _TYPES]
+        if unknown:
+            raise UsageError(f"{source} sets {unknown[0]!r}, which is no setting. Settings: {', '.join(_TYPES)}")
+        settings = replace(self, **{name: _typed(name, value, source) for name, value in values.items()})
+        for name, allowed in _CHOICES.items():
+            if getattr(settings, name) not in allowed:
+                raise UsageError(
+                    f"{source} sets {name} to {getattr(settings, name)!r}; allowed: {', '.join(allowed)}"
+                )
+        return settings
+
+
+_TYPES = {name: kind for name, kind in get_type_hints(Settings).items() if name in {f.name for f in fields(Settings)}}
+_TRUE, _FALSE = frozenset(("1", "true", "yes", "on")), frozenset(("0", "false", "no", "off"))
+
+
+def _typed(name: str, value: Any, source: str) -> Any:
+    kind = _TYPES[name]
+    try:
+        if kind is bool and isinstance(value, str):
+            if value.casefold() in _TRUE | _FALSE:
+                return value.casefold() in _TRUE
+        elif kind is bool:
+            if isinstance(value, bool):
+                return value
+        elif not isinstance(value, bool):
+            return kind(value)
+    except (TypeError, ValueError):
+        pass
+    raise UsageError(f"{source} sets {name} to {value!r}; it must be {kind.__name__}")
+
+
+def _file(file: Path | None, env: Mapping[str, str]) -> Path | None:
+    if file is not None:
+        return file
+    if chosen := env.get("RIGHTCALL_CONFIG"):
+        return Path(chosen)
+    folder = Path(env.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    return next(
+        (path for path in (Path("rightcall.toml"), folder / "rightcall" / "config.toml") if path.is_file()), None
+    )
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"the settings file {path} cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"the settings file {path} is no TOML: {error}") from error
