@@ -82,7 +82,7 @@ async def propose(request: ModelRequest, kit: Kit) -> Proposal:
 
 
 async def turn(request: ModelRequest, kit: Kit, *, live: bool) -> AsyncGenerator[Shown | Proposal, None]:
-    """The whole story of a turn. Yields what may be shown at once where `live`, and at last the proposal.
+    """The whole story of a turn. Yields what may be shown, at once where `live`, and at last the proposal.
 
     Raises:
         UsageError: none of the tools can be used.
@@ -125,9 +125,8 @@ async def turn(request: ModelRequest, kit: Kit, *, live: bool) -> AsyncGenerator
             attempts.append(attempt)
             record.answered(attempt)
         proposal = conclude(identifier, attempts, tools.problems)
-        if live:
-            text, reasoning = gate.rest(Reading(text=proposal.text, reasoning=proposal.reasoning))
-            yield Shown(text, "" if attempts[0].reply.reasoning else reasoning)
+        text, reasoning = gate.rest(Reading(text=proposal.text, reasoning=proposal.reasoning))
+        yield Shown(text, "" if live and attempts[0].reply.reasoning else reasoning)
         record.ended(proposal, kit.clock.monotonic() - began)
         yield proposal
     except BaseException as error:

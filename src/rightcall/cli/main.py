@@ -25,14 +25,20 @@ app.add_typer(log.app, name="log")
 app.add_typer(models.app, name="models")
 
 
+def _version(wanted: bool) -> None:  # noqa: FBT001 - typer passes the flag
+    if wanted:
+        typer.echo(f"rightcall {version('rightcall')}")
+        raise typer.Exit
+
+
 @app.callback()
 def _options(
     *,
-    shown: Annotated[bool, typer.Option("--version", help="Show the version and leave.", is_eager=True)] = False,
+    shown: Annotated[
+        bool, typer.Option("--version", help="Show the version and leave.", callback=_version, is_eager=True)
+    ] = False,
 ) -> None:
-    if shown:
-        typer.echo(f"rightcall {version('rightcall')}")
-        raise typer.Exit
+    del shown  # the callback has answered
 
 
 def main() -> None:

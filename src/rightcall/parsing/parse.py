@@ -27,7 +27,7 @@ from rightcall.parsing.dialects.base import Context, RawCall
 from rightcall.parsing.dialects.envelope import calls_in
 from rightcall.parsing.json_reader import Unreadable, read_json
 from rightcall.parsing.names import fold, match_name, suggest
-from rightcall.parsing.text import read_text
+from rightcall.parsing.text import read_text, split_reasoning
 from rightcall.schema.compiled import CompiledTool, Toolset
 from rightcall.schema.references import json_type
 
@@ -83,13 +83,12 @@ def parse_reply(
     run = _Parse(reply, tools, policy, make_id)
     if reply.tool_calls:
         raw = [RawCall(call.name, call.arguments, call.id) for call in reply.tool_calls]
-        parts = read_text(Context(reply.text), reasoning_open=reply.reasoning_open) if _has_reasoning(reply) else None
-        text = parts.text if parts else reply.text
-        return run.reading(raw, [], text, _joined(reply.reasoning, parts.reasoning if parts else ""))
-    context = _context(reply, tools) if policy.text_calls and len(tools) else Context(reply.text)
-    parts = read_text(context, reasoning_open=reply.reasoning_open)
+        parts = split_reasoning(reply.text, reasoning_open=reply.reasoning_open)
+        return run.reading(raw, [], parts.text, _joined(reply.reasoning, parts.reasoning))
     if not (policy.text_calls and len(tools)):
+        parts = split_reasoning(reply.text, reasoning_open=reply.reasoning_open)
         return Reading(text=parts.text, reasoning=_joined(reply.reasoning, parts.reasoning))
+    parts = read_text(_context(reply, tools), reasoning_open=reply.reasoning_open)
     return run.reading(parts.calls, parts.faults, parts.text, _joined(reply.reasoning, parts.reasoning))
 
 
@@ -259,10 +258,6 @@ def _context(reply: ModelReply, tools: Toolset) -> Context:
 
 def _names_only(tools: Toolset) -> Context:
     return Context("", tuple(tools.names), {tool.name: tool.declared for tool in tools})
-
-
-def _has_reasoning(reply: ModelReply) -> bool:
-    return reply.reasoning_open or "<" in reply.text or "[" in reply.text
 
 
 def _joined(*parts: str) -> str:

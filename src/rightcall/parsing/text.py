@@ -51,6 +51,13 @@ class TextParts:
         return "\n".join(stripped for thought in self.thoughts if (stripped := thought.strip()))
 
 
+def split_reasoning(text: str, *, reasoning_open: bool = False) -> TextParts:
+    """Takes the reasoning off the front of a text in which no call is looked for; all the rest is text."""
+    parts = TextParts()
+    parts.visible.append(_leading_reasoning(text, parts, reasoning_open=reasoning_open))
+    return parts
+
+
 def read_text(context: Context, *, reasoning_open: bool = False) -> TextParts:
     """Takes a text apart. `reasoning_open`: the prompt already opened a reasoning block."""
     parts = TextParts()

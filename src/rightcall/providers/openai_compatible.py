@@ -73,10 +73,10 @@ class OpenAICompatible:
                             raise UpstreamError(f"{self.base_url} failed while answering: {message[:_SHOWN]}")
                         yield Delta(reply=ModelReply(broken=message))
                         return
-                    head = {} if assembler.head else chunk
+                    first = not assembler.head
                     text, reasoning = assembler.add(chunk)
-                    if text or reasoning:
-                        yield Delta(text, reasoning, head=assembler.head if head else {})
+                    if first or text or reasoning:
+                        yield Delta(text, reasoning, head=assembler.head if first else {})
                 yield Delta(reply=assembler.reply())
 
     @property
