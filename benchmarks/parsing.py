@@ -206,7 +206,28 @@ def _of_length(size: int, seconds: float) -> dict[str, float]:
 
 def prose(size: int) -> str:
     """Words and line breaks, always the same."""
-    words = "the model reads what was asked and answers in a few words that a person (or a program) can use".split()
+    words = [
+        "the",
+        "model",
+        "reads",
+        "what",
+        "was",
+        "asked",
+        "and",
+        "answers",
+        "in",
+        "a",
+        "few",
+        "words",
+        "that",
+        "a",
+        "person",
+        "(or",
+        "a",
+        "program)",
+        "can",
+        "use",
+    ]
     dice = random.Random(1)  # noqa: S311 - the same words in every run
     text: list[str] = []
     length = 0

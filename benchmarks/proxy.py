@@ -72,7 +72,9 @@ def run(*, quick: bool, say: Say) -> Part:
         servers[-1].end()
         log = _logged(Path(folder) / "events.sqlite")
     numbers = {"latency": latency, "throughput": throughput, "event_log": log, "pinned": pinned}
-    return Part("proxy", _rows(latency, throughput), _tables(latency, throughput), numbers, _remarks(log, pinned=pinned))
+    return Part(
+        "proxy", _rows(latency, throughput), _tables(latency, throughput), numbers, _remarks(log, pinned=pinned)
+    )
 
 
 # -- the servers ------------------------------------------------------------------------------------------------
@@ -165,7 +167,7 @@ def _wait_for(server: Server) -> None:
         if server.process.poll() is not None:
             raise SystemExit(f"the server {server.name!r} ended at once; its output is above")
         try:
-            urllib.request.urlopen(f"http://127.0.0.1:{server.port}/healthz", timeout=5).close()  # noqa: S310
+            urllib.request.urlopen(f"http://127.0.0.1:{server.port}/healthz", timeout=5).close()
         except urllib.error.HTTPError:
             return
         except OSError:
@@ -269,9 +271,7 @@ async def _throughput(servers: Sequence[Server], kind: Kind, count: int) -> dict
         for server in servers:
             request, each = _request(kind, server.port), max(1, count // rounds // CONNECTIONS)
             async with contextlib.AsyncExitStack() as stack:
-                connections = [
-                    await stack.enter_async_context(Connection(server.port)) for _ in range(CONNECTIONS)
-                ]
+                connections = [await stack.enter_async_context(Connection(server.port)) for _ in range(CONNECTIONS)]
                 each = each if turn else 1  # the first round only warms up
                 cpu, began = server.cpu(), time.perf_counter()
                 await asyncio.gather(*(_ask_often(connection, request, each) for connection in connections))

@@ -56,7 +56,9 @@ class Part:
 # -- timing -----------------------------------------------------------------------------------------------------
 
 
-def seconds_per_call(work: Mapping[str, Callable[[], object]], *, seconds: float, rounds: int = 9) -> dict[str, float]:
+def seconds_per_call(
+    work: Mapping[str, Callable[[], object]], *, seconds: float, rounds: int = 9
+) -> dict[str, float]:
     """Median seconds of one call of each, all measured in turns, so that a noisy moment hits all alike.
 
     `seconds` is about how long each is run in total. The garbage collector stays on: it is part of the cost.
@@ -83,7 +85,9 @@ def duration(seconds: float) -> str:
     """Seconds in the unit that people read."""
     for limit, unit, factor in ((1e-3, "µs", 1e6), (1.0, "ms", 1e3)):
         if abs(seconds) < limit:
-            return f"{seconds * factor:.3g} {unit}" if abs(seconds * factor) < 100 else f"{seconds * factor:.0f} {unit}"
+            return (
+                f"{seconds * factor:.3g} {unit}" if abs(seconds * factor) < 100 else f"{seconds * factor:.0f} {unit}"
+            )
     return f"{seconds:.2f} s"
 
 
@@ -105,7 +109,17 @@ def need(*modules: str) -> None:
         )
 
 
-PACKAGES = ("rightcall", "jsonschema", "json_repair", "jsonschema-rs", "jiter", "starlette", "uvicorn", "httpx2", "apsw")
+PACKAGES = (
+    "rightcall",
+    "jsonschema",
+    "json_repair",
+    "jsonschema-rs",
+    "jiter",
+    "starlette",
+    "uvicorn",
+    "httpx2",
+    "apsw",
+)
 
 
 def machine() -> dict[str, Any]:

@@ -43,7 +43,10 @@ def _call_deltas() -> list[dict[str, Any]]:
     """The call as servers stream it: the name, then the arguments in pieces."""
     opening = {**CALL, "index": 0, "function": {"name": "get_forecast", "arguments": ""}}
     pieces = [ARGUMENTS[at : at + 12] for at in range(0, len(ARGUMENTS), 12)]
-    return [{"tool_calls": [opening]}, *({"tool_calls": [{"index": 0, "function": {"arguments": p}}]} for p in pieces)]
+    return [
+        {"tool_calls": [opening]},
+        *({"tool_calls": [{"index": 0, "function": {"arguments": p}}]} for p in pieces),
+    ]
 
 
 WHOLE = {

@@ -22,7 +22,9 @@ def test_nothing_is_public_by_accident() -> None:
 
 
 def test_the_list_is_sorted_so_that_changes_are_easy_to_see() -> None:
-    assert rightcall.__all__ == sorted(rightcall.__all__, key=lambda name: (not name.isupper(), not name[0].isupper(), name))
+    assert rightcall.__all__ == sorted(
+        rightcall.__all__, key=lambda name: (not name.isupper(), not name[0].isupper(), name)
+    )
 
 
 def test_no_module_grows_beyond_what_can_be_read_at_once() -> None:

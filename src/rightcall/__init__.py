@@ -1,4 +1,4 @@
-"""rightcall makes small and self-hosted language models call tools right. *Valid is not right.*
+"""rightcall makes small and self-hosted language models call tools right. Valid is not right.
 
 The map, in reading order:
 

@@ -66,7 +66,9 @@ def _reasoning_open(fixture: Fixture) -> bool:
 def judged(fixture: Fixture) -> tuple[Status, list[str]]:
     """The suite's own verdict over the whole parse and every chunked one."""
     streams = {f"char:{size}": observed(fixture, size) for size in SIZES}
-    rows = checks.run_checks(fixture, family_for(fixture), Observation(nonstream=observed(fixture, None), streams=streams))
+    rows = checks.run_checks(
+        fixture, family_for(fixture), Observation(nonstream=observed(fixture, None), streams=streams)
+    )
     status = checks.worst_status(row.status for row in rows)
     return status, [f"{row.check}: {row.detail}" for row in rows if row.status not in {Status.PASS, Status.SOFT_PASS}]
 

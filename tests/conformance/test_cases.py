@@ -15,7 +15,7 @@ def outcomes(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("cases") / "outcomes.jsonl"
     command = [sys.executable, "-m", "rightcall", "parse", "--cases", str(shared / "cases" / "cases_dev.jsonl")]
     with path.open("w") as out:
-        subprocess.run(command, stdout=out, check=True)  # noqa: S603 - our own command
+        subprocess.run(command, stdout=out, check=True)
     return path
 
 
@@ -25,8 +25,15 @@ def outcomes(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_corpus_is_read_right_and_hardly_ever_wrong(
     shared: Path, outcomes: Path, options: list[str], right: float, wrong: int
 ) -> None:
-    command = [sys.executable, str(shared / "cases" / "score.py"), str(shared / "cases" / "cases_dev.jsonl"), str(outcomes)]
-    scored = subprocess.run([*command, *options, "--show", "wrong,missed"], capture_output=True, text=True, check=True)  # noqa: S603
+    command = [
+        sys.executable,
+        str(shared / "cases" / "score.py"),
+        str(shared / "cases" / "cases_dev.jsonl"),
+        str(outcomes),
+    ]
+    scored = subprocess.run(
+        [*command, *options, "--show", "wrong,missed"], capture_output=True, text=True, check=True
+    )
     last = re.search(r"right \d+/\d+ = ([\d.]+) %, wrong (\d+)/", scored.stdout)
     assert last, scored.stdout
     assert float(last[1]) >= right, scored.stderr

@@ -7,7 +7,10 @@ import pytest
 from rightcall import ModelReply, Rightcall, ScriptedModel, Tool, UsageError, parse
 from rightcall.providers.scripted import calls, text
 
-TOOL = {"type": "function", "function": {"name": "get_time", "parameters": {"type": "object", "properties": {"zone": {"type": "string"}}}}}
+TOOL = {
+    "type": "function",
+    "function": {"name": "get_time", "parameters": {"type": "object", "properties": {"zone": {"type": "string"}}}},
+}
 USER = [{"role": "user", "content": "What time is it?"}]
 
 

@@ -55,7 +55,12 @@ RUNGS = st.builds(
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
-@given(st.lists(RUNGS, min_size=1, max_size=6), st.integers(0, 5), st.lists(st.booleans(), min_size=40, max_size=40), st.data())
+@given(
+    st.lists(RUNGS, min_size=1, max_size=6),
+    st.integers(0, 5),
+    st.lists(st.booleans(), min_size=40, max_size=40),
+    st.data(),
+)
 def test_every_ladder_ends_whatever_the_model_does(
     rungs: list[Rung], next_calls: int, luck: list[bool], data: st.DataObject
 ) -> None:

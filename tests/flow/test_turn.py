@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -74,7 +75,9 @@ async def test_words_are_an_answer_and_are_not_nudged_into_a_tool() -> None:
 
 
 async def test_a_wrong_call_is_asked_for_again_with_the_problems_own_words() -> None:
-    parts, model, _ = kit(calls(("get_weather", {"city": "Oslo", "unit": "kelvin"})), calls(("get_weather", {"city": "Oslo"})))
+    parts, model, _ = kit(
+        calls(("get_weather", {"city": "Oslo", "unit": "kelvin"})), calls(("get_weather", {"city": "Oslo"}))
+    )
     proposal = await propose(asked(), parts)
     assert proposal.status == "calls"
     assert 'unit: "kelvin" is not one of ["celsius", "fahrenheit"].' in told(model, 1)
@@ -90,7 +93,7 @@ async def test_every_rung_shows_the_model_something_else() -> None:
     assert proposal.status == "unresolved"
     assert [attempt.rung.name for attempt in proposal.attempts] == ["plain", "feedback", "example"]
     seen = [(request.messages, request.tools, request.extra) for request in model.requests]
-    assert all(before != after for before, after in zip(seen, seen[1:], strict=False))
+    assert all(before != after for before, after in itertools.pairwise(seen))
     assert model.requests[2].extra["temperature"] == pytest.approx(0.2)
     assert [tool.name for tool in model.requests[2].tools] == ["get_weather"]
     assert '{"name": "get_weather", "arguments": {"city": <string>}}' in told(model, 2)
@@ -142,7 +145,9 @@ async def test_two_calls_where_one_is_allowed_are_not_cut_to_the_first() -> None
 
 
 async def test_one_broken_call_among_several_holds_the_others_back() -> None:
-    reply = ModelReply(tool_calls=(*calls(("get_weather", {"city": "Oslo"})).tool_calls, *calls(("get_weather", {})).tool_calls))
+    reply = ModelReply(
+        tool_calls=(*calls(("get_weather", {"city": "Oslo"})).tool_calls, *calls(("get_weather", {})).tool_calls)
+    )
     parts, _, _ = kit(reply, ladder=ONE_ATTEMPT)
     proposal = await propose(asked(), parts)
     assert (proposal.status, proposal.calls) == ("unresolved", ())
@@ -205,7 +210,9 @@ async def test_a_verifier_refuses_a_valid_call_and_its_words_reach_the_model() -
             return Problem(ProblemKind.UNVERIFIED, "Lima is not in Europe.", tool=call.name)
         return None
 
-    parts, model, _ = kit(calls(("get_weather", {"city": "Lima"})), calls(("get_weather", {"city": "Oslo"})), verifiers=(in_europe,))
+    parts, model, _ = kit(
+        calls(("get_weather", {"city": "Lima"})), calls(("get_weather", {"city": "Oslo"})), verifiers=(in_europe,)
+    )
     proposal = await propose(asked(), parts)
     assert proposal.calls[0].arguments == {"city": "Oslo"}
     assert "Lima is not in Europe." in told(model, 1)
@@ -213,7 +220,9 @@ async def test_a_verifier_refuses_a_valid_call_and_its_words_reach_the_model() -
 
 async def test_a_larger_model_is_a_rung_like_any_other() -> None:
     large = ScriptedModel([calls(("get_weather", {"city": "Oslo"}))])
-    parts, _, _ = kit(*[calls(("get_weather", {}))] * 3, ladder=DEFAULT_LADDER.with_larger("large"), larger={"large": large})
+    parts, _, _ = kit(
+        *[calls(("get_weather", {}))] * 3, ladder=DEFAULT_LADDER.with_larger("large"), larger={"large": large}
+    )
     proposal = await propose(asked(), parts)
     assert (proposal.status, proposal.last.rung.name, large.requests[0].model) == ("calls", "larger", "large")
 
@@ -228,7 +237,9 @@ async def test_a_constrained_rung_sends_the_schema_of_a_call() -> None:
 
 
 async def test_tools_can_be_described_in_the_prompt_instead() -> None:
-    parts, model, _ = kit(text('<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n</tool_call>'), in_prompt=True)
+    parts, model, _ = kit(
+        text('<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n</tool_call>'), in_prompt=True
+    )
     proposal = await propose(asked(), parts)
     sent = model.requests[0]
     assert (proposal.status, sent.tools, sent.messages[0]["role"]) == ("calls", (), "system")
@@ -289,7 +300,9 @@ async def test_the_log_tells_the_whole_story_with_fingerprints() -> None:
     assert {event.turn for event in log.events} == {proposal.turn}
     started, _, _, read, ended = (event.data for event in log.events)
     assert all(tool["fingerprint"].startswith("sha256:") for tool in started["tools"])
-    assert [(note["kind"], note["before"], note["after"]) for note in read["notes"]] == [("enum", "Celsius", "celsius")]
+    assert [(note["kind"], note["before"], note["after"]) for note in read["notes"]] == [
+        ("enum", "Celsius", "celsius")
+    ]
     assert (ended["status"], ended["attempts"], ended["notes_count"]) == ("calls", 1, 1)
 
 

@@ -14,7 +14,8 @@ Calls = Sequence[tuple[str, dict]]
 class Writing:
     """One way to write calls: `dialect` is its name in the registry, `write` gives the text of some calls.
 
-    `around` puts text before and after a block. `markers` are what a value may quote without ending anything,
+    `around` puts text before and after a block; `one_only`: the format has one call a reply; `one_list`: several
+    calls are one list, which is cut as a whole. `markers` are what a value may quote without ending anything,
     `prose` are texts about the format that hold no call.
     """
 
@@ -25,6 +26,7 @@ class Writing:
     prose: tuple[str, ...]
     around: Callable[[str, str, str], str] = field(default=lambda before, block, after: f"{before}\n{block}\n{after}")
     one_only: bool = False
+    one_list: bool = False
     keeps_after: bool = True
 
     @property
@@ -65,7 +67,7 @@ def expression(name, arguments):
     return f"{name}({', '.join(f'{key}={as_python(item)}' for key, item in arguments.items())})"
 
 
-# -- marker JSON -------------------------------------------------------------------------------------------------
+# -- marker JSON ------------------------------------------------------------------------------------------------
 
 
 def tagged(opening, closing):
@@ -91,11 +93,12 @@ TAGGED = [
         tagged(opening, closing),
         tuple(filter(None, (opening, closing, f'{opening}{{"name": "get_time", "arguments": {{}}}}{closing}'))),
         tagged_prose(opening, closing),
+        one_list=opening == "functools[",
     )
     for opening, closing in MARKERS.items()
 ]
 
-# -- Python -----------------------------------------------------------------------------------------------------------
+# -- Python -----------------------------------------------------------------------------------------------------
 
 PYTHON = [
     Writing(
@@ -118,17 +121,16 @@ PYTHON = [
         lambda calls: f"<|python_start|>[{', '.join(expression(*call) for call in calls)}]<|python_end|>",
         ("<|python_start|>", "<|python_end|>", ")]"),
         ("Between `<|python_start|>` and `<|python_end|>` stands a list of calls.",),
+        one_list=True,
     ),
 ]
 
-# -- XML ----------------------------------------------------------------------------------------------------------------
+# -- XML --------------------------------------------------------------------------------------------------------
 
 
-def qwen_coder(name, arguments):
-    parameters = "".join(
-        f"<parameter={key}>\n{as_plain(item)}\n</parameter>\n" for key, item in arguments.items()
-    )
-    return f"<tool_call>\n<function={name}>\n{parameters}</function>\n</tool_call>"
+def qwen_coder(name, arguments, tag="tool_call"):
+    parameters = "".join(f"<parameter={key}>\n{as_plain(item)}\n</parameter>\n" for key, item in arguments.items())
+    return f"<{tag}>\n<function={name}>\n{parameters}</function>\n</{tag}>"
 
 
 def dsml(calls):
@@ -145,9 +147,7 @@ def dsml(calls):
 
 def invokes(opening, closing):
     def invoke(name, arguments):
-        inside = "".join(
-            f'<parameter name="{key}">{as_plain(item)}</parameter>\n' for key, item in arguments.items()
-        )
+        inside = "".join(f'<parameter name="{key}">{as_plain(item)}</parameter>\n' for key, item in arguments.items())
         return f'<invoke name="{name}">\n{inside}</invoke>\n'
 
     return lambda calls: f"{opening}\n{each(invoke)(calls)}{closing}"
@@ -193,7 +193,7 @@ XML = [
     Writing(
         "function_xml",
         "seed",
-        each(lambda *call: qwen_coder(*call).replace("tool_call>", "seed:tool_call>"), "\n"),
+        each(lambda *call: qwen_coder(*call, "seed:tool_call"), "\n"),
         ("</parameter> in a line", "<seed:tool_call>"),
         ("Seed opens a call with `<seed:tool_call>`.",),
     ),
@@ -259,7 +259,7 @@ XML = [
     ),
 ]
 
-# -- special tokens -----------------------------------------------------------------------------------------------------------
+# -- special tokens ---------------------------------------------------------------------------------------------
 
 
 def harmony(calls):
@@ -401,6 +401,7 @@ TOKENS = [
         lambda calls: "[TOOL_CALLS]" + as_json(envelopes(calls)),
         ("[TOOL_CALLS]", "[ARGS]", "]"),
         ("Mistral writes `[TOOL_CALLS]` first.",),
+        one_list=True,
     ),
     Writing(
         "mistral",
@@ -433,6 +434,7 @@ TOKENS = [
         lambda calls: f"<|START_ACTION|>{cohere(calls)}<|END_ACTION|>",
         ("<|END_ACTION|>", "<|START_ACTION|>", "Action:"),
         ("The action stands behind `<|START_ACTION|>`.",),
+        one_list=True,
     ),
     Writing(
         "cohere",
@@ -440,6 +442,7 @@ TOKENS = [
         lambda calls: f"Action: ```json\n{cohere(calls)}\n```",
         ("```", "Action:"),
         ("Action: wait for the user.",),
+        one_list=True,
     ),
     Writing(
         "react",

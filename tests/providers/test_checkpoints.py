@@ -229,7 +229,7 @@ def pull_in_a_process():
     facts = {field: getattr(checkpoint(), field) for field in Checkpoint.__slots__ if field != "sources"}
     facts["source"] = {"repo": HUB.repo, "revision": HUB.revision, "file": HUB.file}
     command = [sys.executable, "-c", PULL_IN_A_PROCESS, json.dumps(facts)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
 def test_a_pull_that_was_killed_goes_on_where_it_was(hub, cache):

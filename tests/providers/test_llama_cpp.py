@@ -126,7 +126,7 @@ def serve_forever(model):
     """A process of its own group, as a terminal starts one."""
     command = [sys.executable, "-c", SERVE_FOREVER, str(model)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen(command, start_new_session=True, **pipes)  # noqa: S603
+    return subprocess.Popen(command, start_new_session=True, **pipes)
 
 
 @live

@@ -63,7 +63,9 @@ class Upstream:
         return Starlette(
             routes=[
                 Route("/v1/chat/completions", self.chat, methods=["POST"]),
-                Route("/v1/models", lambda _: JSONResponse({"object": "list", "data": [{"id": "m", "object": "model"}]})),
+                Route(
+                    "/v1/models", lambda _: JSONResponse({"object": "list", "data": [{"id": "m", "object": "model"}]})
+                ),
                 Route("/v1/embeddings", self.echo, methods=["POST"]),
             ]
         )
@@ -85,10 +87,16 @@ class Upstream:
         return JSONResponse(completion(step))
 
 
-def message(text: str | None = None, calls: list[tuple[str, Any]] = (), finish: str = "", **more: Any) -> dict[str, Any]:  # type: ignore[assignment]
+def message(
+    text: str | None = None, calls: list[tuple[str, Any]] = (), finish: str = "", **more: Any
+) -> dict[str, Any]:  # type: ignore[assignment]
     """A step: an assistant message, and how it ended."""
     made = [
-        {"id": f"call_{i}", "type": "function", "function": {"name": n, "arguments": a if isinstance(a, str) else json.dumps(a)}}
+        {
+            "id": f"call_{i}",
+            "type": "function",
+            "function": {"name": n, "arguments": a if isinstance(a, str) else json.dumps(a)},
+        }
         for i, (n, a) in enumerate(calls)
     ]
     body = {"role": "assistant", "content": text, **({"tool_calls": made} if made else {}), **more}
@@ -96,9 +104,15 @@ def message(text: str | None = None, calls: list[tuple[str, Any]] = (), finish: 
 
 
 def completion(step: dict[str, Any]) -> dict[str, Any]:
-    usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10, "prompt_tokens_details": {"cached_tokens": 5}}
+    usage = {
+        "prompt_tokens": 7,
+        "completion_tokens": 3,
+        "total_tokens": 10,
+        "prompt_tokens_details": {"cached_tokens": 5},
+    }
     return {
-        "id": "chatcmpl-up", "object": "chat.completion", "created": 1, "model": "up-model", "system_fingerprint": "fp",
+        "id": "chatcmpl-up", "object": "chat.completion", "created": 1, "model": "up-model",
+        "system_fingerprint": "fp",
         "choices": [{"index": 0, "logprobs": None, **step}], "usage": usage, "timings": {"predicted_ms": 1.5},
     }  # fmt: skip
 

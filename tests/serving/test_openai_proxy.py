@@ -10,9 +10,9 @@ from typing import Any
 import httpx2
 import openai
 import pytest
-from conftest import Proxy, Upstream, hang, message  # the conftest of this folder
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
+from conftest import Proxy, Upstream, hang, message  # the conftest of this folder
 from rightcall import ONE_ATTEMPT, Ladder, Rung
 
 TOOLS: Any = [
@@ -61,8 +61,17 @@ def test_what_the_upstream_says_of_its_reply_is_kept(upstream: Upstream, proxy: 
         "chatcmpl-up", "up-model", "fp", {"predicted_ms": 1.5},
     )  # fmt: skip
     answer = body["choices"][0]["message"]
-    assert (answer["content"], answer["reasoning_content"], answer["tool_calls"][0]["id"]) == ("Let me look.", "Oslo, then.", "call_0")
-    assert body["usage"] == {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10, "prompt_tokens_details": {"cached_tokens": 5}}
+    assert (answer["content"], answer["reasoning_content"], answer["tool_calls"][0]["id"]) == (
+        "Let me look.",
+        "Oslo, then.",
+        "call_0",
+    )
+    assert body["usage"] == {
+        "prompt_tokens": 7,
+        "completion_tokens": 3,
+        "total_tokens": 10,
+        "prompt_tokens_details": {"cached_tokens": 5},
+    }
 
 
 def test_headers_and_an_extension_field_tell_what_was_done(upstream: Upstream, proxy: Proxy) -> None:
@@ -91,7 +100,9 @@ def test_several_calls_of_one_reply_keep_their_order_and_ids(upstream: Upstream,
     assert [call.id for call in answer.choices[0].message.tool_calls] == ["call_0", "call_1", "call_2"]
 
 
-def test_a_wrong_call_is_made_right_by_asking_again_and_the_usage_is_of_both(upstream: Upstream, proxy: Proxy) -> None:
+def test_a_wrong_call_is_made_right_by_asking_again_and_the_usage_is_of_both(
+    upstream: Upstream, proxy: Proxy
+) -> None:
     upstream.steps = [message(None, [("get_weather", {})]), message(FENCED)]
     answer = create(proxy)
     assert made(answer) == [("get_weather", {"city": "Oslo"})]
@@ -116,8 +127,12 @@ def test_or_as_an_error_with_the_problems_as_data(upstream: Upstream, proxied: C
     assert body["rightcall"]["problems"][0]["kind"] == "missing_required"
 
 
-@pytest.mark.parametrize("choice", ["required", {"type": "function", "function": {"name": "get_weather"}}], ids=["required", "named"])
-def test_a_demanded_call_is_demanded_even_where_the_upstream_ignores_it(upstream: Upstream, proxy: Proxy, choice: Any) -> None:
+@pytest.mark.parametrize(
+    "choice", ["required", {"type": "function", "function": {"name": "get_weather"}}], ids=["required", "named"]
+)
+def test_a_demanded_call_is_demanded_even_where_the_upstream_ignores_it(
+    upstream: Upstream, proxy: Proxy, choice: Any
+) -> None:
     upstream.steps = [message("It is mild."), message(FENCED)]
     answer = create(proxy, tool_choice=choice)
     assert made(answer) == [("get_weather", {"city": "Oslo"})]
@@ -132,26 +147,35 @@ def test_a_call_that_is_not_wanted_is_not_made(upstream: Upstream, proxy: Proxy)
 
 
 def test_one_call_at_a_time_is_kept_to(upstream: Upstream, proxy: Proxy) -> None:
-    upstream.steps = [message(None, [("get_weather", {"city": "Oslo"}), ("get_weather", {"city": "Riga"})]), message(FENCED)]
+    upstream.steps = [
+        message(None, [("get_weather", {"city": "Oslo"}), ("get_weather", {"city": "Riga"})]),
+        message(FENCED),
+    ]
     assert made(create(proxy, parallel_tool_calls=False)) == [("get_weather", {"city": "Oslo"})]
     assert "one call at a time" in upstream.bodies[1]["messages"][-1]["content"]
 
 
-def test_an_empty_answer_never_reaches_the_client_in_silence(upstream: Upstream, proxied: Callable[..., Proxy]) -> None:
+def test_an_empty_answer_never_reaches_the_client_in_silence(
+    upstream: Upstream, proxied: Callable[..., Proxy]
+) -> None:
     upstream.steps = [message("")]
     answer = create(proxied(kit={"ladder": ONE_ATTEMPT}))
     assert "the reply is empty, although 3 tokens were generated" in answer.choices[0].message.content
 
 
 def test_an_upstream_500_that_holds_the_models_text_is_salvaged(upstream: Upstream, proxy: Proxy) -> None:
-    broken = 'Failed to parse input at pos 0: <tool_call>{"name": "get_weather", "arguments": {"city": "Oslo"}}</tool_call>'
+    written = '<tool_call>{"name": "get_weather", "arguments": {"city": "Oslo"}}</tool_call>'
+    broken = f"Failed to parse input at pos 0: {written}"
     upstream.steps = [JSONResponse({"error": {"code": 500, "message": broken, "type": "server_error"}}, 500)]
     assert made(create(proxy)) == [("get_weather", {"city": "Oslo"})]
     assert len(upstream.bodies) == 1
 
 
 def test_an_upstream_500_about_the_models_output_is_asked_again(upstream: Upstream, proxy: Proxy) -> None:
-    upstream.steps = [JSONResponse({"error": {"message": "error parsing tool call: raw='{\"ci'"}}, 500), message(FENCED)]
+    upstream.steps = [
+        JSONResponse({"error": {"message": "error parsing tool call: raw='{\"ci'"}}, 500),
+        message(FENCED),
+    ]
     assert made(create(proxy)) == [("get_weather", {"city": "Oslo"})]
 
 
@@ -173,7 +197,13 @@ def streamed(proxy: Proxy, **more: Any) -> tuple[str, str, list[tuple[str, Any]]
                 call["id"] = piece.id or call["id"]
                 call["name"] += piece.function.name or ""
                 call["arguments"] += piece.function.arguments or ""
-    return text, reasoning, [(c["name"], json.loads(c["arguments"])) for _, c in sorted(calls.items())], finish, chunks
+    return (
+        text,
+        reasoning,
+        [(c["name"], json.loads(c["arguments"])) for _, c in sorted(calls.items())],
+        finish,
+        chunks,
+    )
 
 
 REPLIES = {
@@ -191,13 +221,15 @@ REPLIES = {
 
 
 @pytest.mark.parametrize("reply", REPLIES.values(), ids=REPLIES.keys())
-def test_a_streamed_answer_is_the_same_as_a_whole_one(upstream: Upstream, proxy: Proxy, reply: dict[str, Any]) -> None:
+def test_a_streamed_answer_is_the_same_as_a_whole_one(
+    upstream: Upstream, proxy: Proxy, reply: dict[str, Any]
+) -> None:
     upstream.steps = [reply]
     whole = create(proxy).choices[0]
     text, reasoning, calls, finish, _ = streamed(proxy)
     assert (text or None) == (whole.message.content or None)
     assert reasoning == (getattr(whole.message, "reasoning_content", None) or "")
-    assert [call for call in calls] == [(c.function.name, json.loads(c.function.arguments)) for c in whole.message.tool_calls or []]
+    assert calls == [(c.function.name, json.loads(c.function.arguments)) for c in whole.message.tool_calls or []]
     assert finish == whole.finish_reason
 
 
@@ -214,7 +246,9 @@ def test_text_streams_while_it_comes_and_calls_are_one_delta_each(upstream: Upst
     deltas = [chunk.choices[0].delta for chunk in chunks if chunk.choices]
     assert len([delta for delta in deltas if delta.content]) > 3
     pieces = [piece for delta in deltas for piece in delta.tool_calls or []]
-    assert [(p.index, p.id, p.function.name, p.function.arguments) for p in pieces] == [(0, "call_0", "get_weather", '{"city": "Oslo"}')]
+    assert [(p.index, p.id, p.function.name, p.function.arguments) for p in pieces] == [
+        (0, "call_0", "get_weather", '{"city": "Oslo"}')
+    ]
     assert {chunk.id for chunk in chunks} == {"chatcmpl-up"}
 
 
@@ -228,7 +262,9 @@ def test_usage_is_streamed_where_it_is_asked_for_and_only_there(upstream: Upstre
 def test_all_text_can_be_held_until_the_reply_is_judged(upstream: Upstream, proxied: Callable[..., Proxy]) -> None:
     upstream.steps = [message("It is mild today, with a light wind.")]
     *_, chunks = streamed(proxied(live=False))
-    assert [c.choices[0].delta.content for c in chunks if c.choices and c.choices[0].delta.content] == ["It is mild today, with a light wind."]
+    assert [c.choices[0].delta.content for c in chunks if c.choices and c.choices[0].delta.content] == [
+        "It is mild today, with a light wind."
+    ]
 
 
 def test_an_unresolved_stream_can_end_in_an_error(upstream: Upstream, proxied: Callable[..., Proxy]) -> None:
@@ -273,7 +309,9 @@ def test_a_stream_with_keep_alives_is_read_by_the_sdk(upstream: Upstream, proxie
 def test_a_stream_that_the_upstream_cuts_off_is_no_call(upstream: Upstream, proxied: Callable[..., Proxy]) -> None:
     async def cut(self: Upstream, request: Any) -> Response:
         del self, request
-        delta = {"tool_calls": [{"index": 0, "id": "a", "function": {"name": "get_weather", "arguments": '{"city": "Os'}}]}
+        delta = {
+            "tool_calls": [{"index": 0, "id": "a", "function": {"name": "get_weather", "arguments": '{"city": "Os'}}]
+        }
         event = b"data: " + json.dumps({"choices": [{"index": 0, "delta": delta}]}).encode() + b"\n\n"
         return StreamingResponse(iter([event]), media_type="text/event-stream")
 
@@ -287,16 +325,18 @@ def test_a_stream_that_the_upstream_cuts_off_is_no_call(upstream: Upstream, prox
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
-def test_a_client_that_hangs_up_ends_the_upstream_call(upstream: Upstream, proxied: Callable[..., Proxy], stream: bool) -> None:
+def test_a_client_that_hangs_up_ends_the_upstream_call(
+    upstream: Upstream, proxied: Callable[..., Proxy], stream: bool
+) -> None:
     upstream.steps = [hang]
     proxy = proxied(keep_alive=0.05)
     body = {"model": "m", "messages": USER, "tools": TOOLS, "stream": stream}
-    with pytest.raises(httpx2.TimeoutException), httpx2.Client(timeout=0.4) as client:
-        if stream:
-            with client.stream("POST", f"{proxy.url}/chat/completions", json=body) as response:
-                next(response.iter_bytes())
-                raise httpx2.ReadTimeout("the client has seen enough")
-        client.post(f"{proxy.url}/chat/completions", json=body)
+    if stream:
+        with httpx2.stream("POST", f"{proxy.url}/chat/completions", json=body) as response:
+            next(response.iter_bytes())
+    else:
+        with pytest.raises(httpx2.TimeoutException):
+            httpx2.post(f"{proxy.url}/chat/completions", json=body, timeout=0.4)
     assert upstream.gone.wait(10)
 
 
@@ -351,7 +391,9 @@ def test_an_upstream_that_is_too_slow_is_a_clear_error(upstream: Upstream, proxi
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
-def test_an_upstreams_refusal_reaches_the_client_with_its_status(upstream: Upstream, proxy: Proxy, stream: bool) -> None:
+def test_an_upstreams_refusal_reaches_the_client_with_its_status(
+    upstream: Upstream, proxy: Proxy, stream: bool
+) -> None:
     upstream.steps = [JSONResponse({"error": {"message": "no such model"}}, 404)]
     with pytest.raises(openai.NotFoundError, match="no such model"):
         list(create(proxy, stream=stream))
@@ -359,10 +401,17 @@ def test_an_upstreams_refusal_reaches_the_client_with_its_status(upstream: Upstr
 
 @pytest.mark.parametrize(
     "nonsense",
-    [Response(b"<html>login</html>"), Response(b'{"choices": []}'), Response(b"\xff\xfe"), JSONResponse({"error": {"message": "out of memory"}})],
+    [
+        Response(b"<html>login</html>"),
+        Response(b'{"choices": []}'),
+        Response(b"\xff\xfe"),
+        JSONResponse({"error": {"message": "out of memory"}}),
+    ],
     ids=["a page", "no choice", "no text", "an error with status 200"],
 )
-def test_an_upstream_that_speaks_nonsense_is_a_clear_error(upstream: Upstream, proxy: Proxy, nonsense: Response) -> None:
+def test_an_upstream_that_speaks_nonsense_is_a_clear_error(
+    upstream: Upstream, proxy: Proxy, nonsense: Response
+) -> None:
     upstream.steps = [nonsense]
     with pytest.raises(openai.APIStatusError) as caught:
         create(proxy)
@@ -377,15 +426,29 @@ def test_an_upstream_that_speaks_nonsense_is_a_clear_error(upstream: Upstream, p
         (b"[]", 400, "must be a JSON object"),
         (b'{"tools": [1], "messages": []}', 400, r"tools[0] has no name"),
         (b'{"tools": [{"name": "a"}], "messages": "hi"}', 400, "'messages' must be a list"),
-        (b'{"tools": [{"name": "a"}], "messages": [], "tool_choice": "perhaps"}', 400, "allowed are auto, none, required"),
-        (b'{"tools": [{"name": "a"}], "messages": [], "tool_choice": {"function": {"name": "b"}}}', 400, "not among the tools"),
+        (
+            b'{"tools": [{"name": "a"}], "messages": [], "tool_choice": "perhaps"}',
+            400,
+            "allowed are auto, none, required",
+        ),
+        (
+            b'{"tools": [{"name": "a"}], "messages": [], "tool_choice": {"function": {"name": "b"}}}',
+            400,
+            "not among the tools",
+        ),
         (b'{"tools": [{"name": "a"}], "messages": [], "n": 2}', 400, "'n' other than 1"),
-        (b'{"tools": [{"name": "a", "parameters": {"type": "objekt"}}], "messages": []}', 400, "none of the tools can be used"),
+        (
+            b'{"tools": [{"name": "a", "parameters": {"type": "objekt"}}], "messages": []}',
+            400,
+            "none of the tools can be used",
+        ),
         (b'{"tools": ' + b"[" * 100_000, 400, "nested too deeply"),
         (b'{"messages": "' + b"x" * 2000 + b'"}', 413, "at most 1000"),
     ],
 )
-def test_bad_requests_get_a_clear_error(upstream: Upstream, proxied: Callable[..., Proxy], body: bytes, status: int, words: str) -> None:
+def test_bad_requests_get_a_clear_error(
+    upstream: Upstream, proxied: Callable[..., Proxy], body: bytes, status: int, words: str
+) -> None:
     limit = 1000 if status == 413 else 10_000_000
     response = httpx2.post(f"{proxied(max_body=limit).url}/chat/completions", content=body)
     assert response.status_code == status

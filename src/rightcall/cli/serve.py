@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import socket
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from rightcall.assemble import Parts, base_url, build_parts
+from rightcall.assemble import base_url, build_parts
+from rightcall.errors import UsageError
 from rightcall.settings import Settings
 from rightcall.store.sqlite import default_log_path
 
@@ -109,34 +111,35 @@ def serve(  # noqa: PLR0913 - one parameter for each option
 
 
 async def _serve(settings: Settings) -> None:
+    import uvicorn
+
     from rightcall.serving.openai_proxy import ProxyPolicy, create_app
 
     upstream = base_url(settings.upstream)
     parts = build_parts(settings)
-    policy = ProxyPolicy(settings.unresolved, not settings.hold_text, settings.keep_alive, settings.max_body)
-    app = create_app(upstream, parts.kit, parts.http, policy)
-    _announce(settings, upstream)
     try:
-        await _run(app, settings, parts)
+        policy = ProxyPolicy(settings.unresolved, not settings.hold_text, settings.keep_alive, settings.max_body)
+        app = create_app(upstream, parts.kit, parts.http, policy)
+        with _listening(settings.host, settings.port) as sock:
+            _announce(settings, sock.getsockname()[1], upstream)
+            config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=5)
+            await uvicorn.Server(config).serve([sock])
     finally:
         await parts.close()
 
 
-async def _run(app: Any, settings: Settings, parts: Parts) -> None:
-    import uvicorn
-
-    del parts
-    config = uvicorn.Config(
-        app, settings.host, settings.port, log_level="warning", access_log=False, timeout_graceful_shutdown=5
-    )
-    server = uvicorn.Server(config)
-    await server.serve()
-    if not server.started:
-        raise typer.Exit(1)
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=1024)
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        message = f"cannot listen on {host} port {port}: {reason}. Choose another with --host and --port"
+        raise UsageError(message) from error
 
 
-def _announce(settings: Settings, upstream: str) -> None:
-    typer.echo(f"rightcall listens on http://{settings.host}:{settings.port}/v1 in front of {upstream}")
+def _announce(settings: Settings, port: int, upstream: str) -> None:
+    typer.echo(f"rightcall listens on http://{settings.host}:{port}/v1 in front of {upstream}")
     if settings.log:
         kept = "" if settings.log_content == "full" else " (without content)"
         typer.echo(f"event log: {settings.log_path or default_log_path()}{kept}")

@@ -28,9 +28,48 @@ _DIGITS = re.compile(r"\d+(?:\.\d+)?")
 _SEPARATOR = re.compile(r"[_.]+")
 # Capitalised words that name no thing: months, days, units and currencies, which arguments spell in other ways.
 _NO_NAMES = frozenset(
-    "january february march april may june july august september october november december monday tuesday wednesday"
-    " thursday friday saturday sunday celsiu fahrenheit kelvin joule watt newton ampere volt pascal hertz mpg rpm gmt"
-    " utc euro dollar pound canadian american british australian".split()
+    [
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+        "celsiu",
+        "fahrenheit",
+        "kelvin",
+        "joule",
+        "watt",
+        "newton",
+        "ampere",
+        "volt",
+        "pascal",
+        "hertz",
+        "mpg",
+        "rpm",
+        "gmt",
+        "utc",
+        "euro",
+        "dollar",
+        "pound",
+        "canadian",
+        "american",
+        "british",
+        "australian",
+    ]
 )
 _PERCENT = frozenset(("%", "percent"))
 
@@ -44,7 +83,9 @@ def unused_mentions(messages: Sequence[Message], calls: Sequence[ToolCall], tool
     text = content[:MAX_CHARS]
     values = [value for call in calls for value in _leaves(call.arguments)]
     words = " ".join(value for value in values if isinstance(value, str)).casefold()
-    numbers = {abs(float(value)) for value in values if isinstance(value, int | float) and not isinstance(value, bool)}
+    numbers = {
+        abs(float(value)) for value in values if isinstance(value, int | float) and not isinstance(value, bool)
+    }
     numbers |= {float(digits) for digits in _DIGITS.findall(words)}
     about = _SEPARATOR.sub(" ", " ".join(f"{tool.name} {tool.description}" for tool in tools).casefold())
     found = [mention for mention in _numbers(text) if not mention[1] & numbers and mention[0].casefold() not in words]

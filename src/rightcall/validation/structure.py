@@ -44,10 +44,8 @@ def check_structure(call: ToolCall, tool: CompiledTool) -> tuple[Problem, ...]:
     found: list[Problem] = []
     mistyped: set[str] = set()
     for error in sorted(tool.validator.iter_errors(call.arguments), key=lambda e: e.kind.name != "type"):
-        for problem in _problems(error, call, tool):
-            # A value of the wrong type breaks every other rule too; the type says it best.
-            if problem.path not in mistyped:
-                found.append(problem)
+        # A value of the wrong type breaks every other rule too; the type says it best.
+        found += (problem for problem in _problems(error, call, tool) if problem.path not in mistyped)
         if error.kind.name == "type":
             mistyped.add(_pointer(list(error.instance_path)))
         if len(found) >= MAX_PROBLEMS:
@@ -209,4 +207,3 @@ def _short(value: Any, limit: int = _MAX_SHOWN) -> str:
 
 def _limit(text: str, limit: int = 200) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
-
