@@ -14,7 +14,8 @@ from typing import Any
 from rightcall.domain import Message, Tool, ToolCall
 
 MAX_MENTIONS = 8
-MAX_CHARS = 20_000
+MAX_CHARS = 1_500
+"""Longer prompts mention so much that nothing follows from it."""
 _NUMBER = re.compile(
     r"(?<![\w.^])[$€£¥]?(?P<digits>\d{1,3}(?:,\d{3})+|\d+)(?P<fraction>\.\d+)?(?P<clock>:\d\d)?\s?"
     r"(?P<scale>%|percent\b|k\b|thousand\b|m\b|million\b|bn?\b|billion\b)?(?!st\b|nd\b|rd\b|th\b)",
@@ -78,9 +79,8 @@ def unused_mentions(messages: Sequence[Message], calls: Sequence[ToolCall], tool
     """What the last message, if it is the user's, names and no call uses; at most `MAX_MENTIONS`, as written."""
     last = messages[-1] if messages else {}
     content = last.get("content")
-    if last.get("role") != "user" or not isinstance(content, str) or not calls:
+    if last.get("role") != "user" or not isinstance(content, str) or not calls or len(content) > MAX_CHARS:
         return ()
-    text = content[:MAX_CHARS]
     values = [value for call in calls for value in _leaves(call.arguments)]
     words = " ".join(value for value in values if isinstance(value, str)).casefold()
     numbers = {
@@ -88,9 +88,9 @@ def unused_mentions(messages: Sequence[Message], calls: Sequence[ToolCall], tool
     }
     numbers |= {float(digits) for digits in _DIGITS.findall(words)}
     about = _SEPARATOR.sub(" ", " ".join(f"{tool.name} {tool.description}" for tool in tools).casefold())
-    found = [mention for mention in _numbers(text) if not mention[1] & numbers and mention[0].casefold() not in words]
+    found = [mention for mention in _numbers(content) if not mention[1] & numbers and mention[0].casefold() not in words]
     mentions = [mention for mention, _ in found]
-    for name in _names(text):
+    for name in _names(content):
         parts = _SEPARATOR.sub(" ", name.casefold()).split()
         used = all(part in words for part in parts) or all(part in about for part in parts)
         if parts and not used and not (len(parts) == 1 and parts[0].rstrip("s") in _NO_NAMES):

@@ -1,0 +1,101 @@
+"""The documentation's code is real: every Python block runs, every command and link exists."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "design").glob("*.md")),
+]
+BLOCKS = [
+    pytest.param(block, id=f"{page.name}:{number}")
+    for page in PAGES
+    for number, block in enumerate(
+        re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    )
+]
+ADDRESS = "http://127.0.0.1:11434/v1"
+
+
+class _SmallModel(BaseHTTPRequestHandler):
+    """Answers as a small model does: the call as fenced text."""
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        tool = body["tools"][0]["function"]
+        arguments = dict.fromkeys(tool["parameters"].get("required", []), "Oslo")
+        text = f"```json\n{json.dumps({'name': tool['name'], 'arguments': arguments})}\n```"
+        data = json.dumps(
+            {"choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}]}
+        ).encode()
+        self.send_response(200)
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    running = ThreadingHTTPServer(("127.0.0.1", 0), _SmallModel)
+    thread = threading.Thread(target=running.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{running.server_port}/v1"
+    running.shutdown()
+    running.server_close()
+    thread.join()
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_a_code_block_runs(block: str, server: str) -> None:
+    code = block.replace(ADDRESS, server)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    if "propose(" in code:
+        assert "calls [('get_weather', {'city': 'Oslo'})]" in done.stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_every_option_in_the_documentation_exists() -> None:
+    known = ""
+    for command in ("serve", "parse", "demo", "models", "log"):
+        known += subprocess.run(
+            [sys.executable, "-m", "rightcall", command, "--help"],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"COLUMNS": "200", "PATH": ""},
+        ).stdout
+    for page in PAGES[:-8]:
+        for option in re.findall(r"(?<![\w-])--[a-z][a-z-]+", page.read_text(encoding="utf-8")):
+            assert option in known or option in {"--jinja", "--json", "--config"}, f"{page.name} names {option}"
+
+
+def test_every_setting_is_in_the_reference() -> None:
+    from rightcall.settings import Settings
+
+    text = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    assert [name for name in Settings.__dataclass_fields__ if f"`{name}`" not in text] == []
