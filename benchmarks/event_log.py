@@ -1,4 +1,4 @@
-"""The event log against the standard library's `sqlite3`, on this disk: `python benchmarks/event_log.py`.
+"""The event log against the standard library's `sqlite3`, on this disk: `python benchmarks/event_log.py [--quick]`.
 
 The peers write the same rows with the same durability (WAL, synchronous=FULL) into the same table:
 one INSERT and commit an event, which is what "durable at once" costs without a writer thread, and one `executemany`
@@ -15,6 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from report import Part, Row, Say, Table, alone
 
 from rightcall.ports import Event
 from rightcall.store.migrations import MIGRATIONS
@@ -124,19 +126,19 @@ def _in_new_folder(measure: Any, events: list[Event]) -> Any:
         return measure(Path(folder), events)
 
 
-def run() -> dict[str, Any]:
+def measure(count: int, commits: int) -> dict[str, Any]:
     """All numbers: events a second, ratios to the peers, growth with the size of an event."""
-    events = make_events(EVENTS, 2_048)
+    events = make_events(count, 2_048)
     ours = _in_new_folder(rightcall, events)
-    each = _in_new_folder(commit_each, events[:COMMITS])
+    each = _in_new_folder(commit_each, events[:commits])
     batch = _in_new_folder(one_batch, events)
     growth = {
-        size: _in_new_folder(rightcall, make_events(max(1_000, EVENTS * 512 // size), size)) | {"bytes": size}
+        size: _in_new_folder(rightcall, make_events(max(1_000, count * 512 // size), size)) | {"bytes": size}
         for size in SIZES
     }
     return {
         "event_bytes": len(_row(events[0])[3]),
-        "events": EVENTS,
+        "events": count,
         "rightcall": ours,
         "sqlite3_commit_each_events_per_s": each,
         "sqlite3_one_batch_events_per_s": batch,
@@ -149,33 +151,33 @@ def run() -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    """Prints the numbers."""
-    found = run()
-    ours = found["rightcall"]
-    print(f"{found['events']} events of {found['event_bytes']} bytes, durable at the end, events/s:")
-    print(
-        f"  rightcall                   {ours['events_per_s']:>9,.0f}   (append: {ours['append_us_median']:.1f} us)"
-    )
-    print(
-        f"  sqlite3, commit an event    {found['sqlite3_commit_each_events_per_s']:>9,.0f}   "
-        f"rightcall is {found['ratio_to_commit_each']:.1f} times as fast"
-    )
-    print(
-        f"  sqlite3, one executemany    {found['sqlite3_one_batch_events_per_s']:>9,.0f}   "
-        f"rightcall is {found['ratio_to_one_batch']:.2f} times as fast"
+def run(*, quick: bool, say: Say) -> Part:
+    """The row of the cost table, and what stands behind it."""
+    say("event log: events a second")
+    found = measure(EVENTS // 10, COMMITS // 10) if quick else measure(EVENTS, COMMITS)
+    speed, each = found["rightcall"]["events_per_s"], found["sqlite3_commit_each_events_per_s"]
+    row = Row(
+        f"event log, events of {found['event_bytes']:,} bytes, durable at the end",
+        f"{speed:,.0f} events/s",
+        f"sqlite3, a commit an event: {each:,.0f} events/s",
+        f"{found['ratio_to_commit_each']:.1f}×",
+        f"at least {BOUND:,} events/s",
+        met=found["within_bound"],
     )
     beside = found["beside_work"]
-    print(
-        f"beside a busy thread: {beside['events_per_s']:,.0f} events/s, {beside['behind_at_the_end']} "
-        f"not yet written at the end; an event costs that thread {beside['cost_us_an_event']:.0f} us, all included"
+    remarks = (
+        f"an append costs its caller {found['rightcall']['append_us_median']:.1f} µs in the middle.",
+        f"one executemany of all events: rightcall has {found['ratio_to_one_batch']:.2f} times its speed.",
+        f"beside a thread that is never idle: {beside['events_per_s']:,.0f} events/s.",
+        f"an event costs that thread {beside['cost_us_an_event']:.0f} µs, all included.",
     )
-    print("growth with the size of an event:")
-    for row in found["growth_with_size"]:
-        speed = row["events_per_s"]
-        print(f"  {row['bytes']:>6} bytes: {speed:>9,.0f} events/s, {speed * row['bytes'] / 1e6:>6.1f} MB/s")
-    print(f"bound: {found['bound_events_per_s']:,} events/s, {'kept' if found['within_bound'] else 'MISSED'}")
+    growth = [
+        (f"{each['bytes']:,}", f"{each['events_per_s']:,.0f}", f"{each['events_per_s'] * each['bytes'] / 1e6:.1f}")
+        for each in found["growth_with_size"]
+    ]
+    table = Table("Growth with the size of an event", ("bytes", "events/s", "MB/s"), growth)
+    return Part("event log", [row], [table], found, remarks)
 
 
 if __name__ == "__main__":
-    main()
+    alone(run)

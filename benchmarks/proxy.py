@@ -24,7 +24,7 @@ import urllib.request
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from report import Part, Row, Say, Table, alone, duration
 
@@ -186,7 +186,7 @@ class Connection:
     def __init__(self, port: int) -> None:
         self._port = port
 
-    async def __aenter__(self) -> Connection:
+    async def __aenter__(self) -> Self:
         self._reader, self._writer = await asyncio.open_connection("127.0.0.1", self._port, limit=1 << 22)
         return self
 
@@ -248,14 +248,12 @@ def _tool(name: str) -> dict[str, Any]:
 async def _latency(servers: Sequence[Server], kind: Kind, count: int) -> dict[str, float]:
     """Median seconds of one request at one connection; the servers take turns."""
     took: dict[str, list[float]] = {server.name: [] for server in servers}
-    async with contextlib.AsyncExitStack() as stack:
-        connections = [await stack.enter_async_context(Connection(server.port)) for server in servers]
-        for server, connection in zip(servers, connections, strict=True):
-            for _ in range(5):  # warm: compiled schemas, kept-alive connections
-                _must_be_right(await connection.ask(_request(kind, server.port)), kind, server)
-        for _ in range(ROUNDS):
-            for server, connection in zip(servers, connections, strict=True):
-                request = _request(kind, server.port)
+    for _ in range(ROUNDS):
+        for server in servers:
+            request = _request(kind, server.port)
+            async with Connection(server.port) as connection:
+                for _ in range(3):  # warm: compiled schemas, kept-alive connections
+                    _must_be_right(await connection.ask(request), kind, server)
                 for _ in range(count // ROUNDS):
                     began = time.perf_counter()
                     await connection.ask(request)
@@ -352,8 +350,7 @@ def _remarks(log: dict[str, int], *, pinned: bool) -> list[str]:
     whole = "all there" if log["events"] == EVENTS_A_TURN * log["turns"] else "NOT five a turn"
     return [
         f"{placed}; uvicorn and httpx2 as they come for rightcall and forwarder alike.",
-        f"event log on: {log['turns']:,} turns, {log['events']:,} events in the file afterwards ({whole}), "
-        f"{log['lost']} lost.",
+        f"event log on: {log['turns']:,} turns, {log['events']:,} events in the file ({whole}), {log['lost']} lost.",
     ]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 import platform
-import statistics
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -78,7 +77,7 @@ def seconds_per_call(
             for _time in times:
                 call()
             samples[name].append((time.perf_counter() - began) / len(times))
-    return {name: statistics.median(found) for name, found in samples.items()}
+    return {name: min(found) for name, found in samples.items()}
 
 
 def duration(seconds: float) -> str:
@@ -187,8 +186,9 @@ def markdown(parts: Sequence[Part], about: Mapping[str, Any]) -> str:
     lines = [
         "# Benchmarks",
         "",
-        f"`{about['command']}` on {about['date']}: {where['cpu']}, {where['cores']} cores, {where['system']}, "
-        f"{where['python']}; {versions}.",
+        f"`{about['command']}` on {about['date']}.",
+        "",
+        f"{where['cpu']}, {where['cores']} cores, {where['system']}, {where['python']}; {versions}.",
         "",
         *(f"{note}\n" for note in about["notes"]),
         "## What it costs",
@@ -210,13 +210,16 @@ def _markdown_table(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> l
 
 def as_json(parts: Sequence[Part], about: Mapping[str, Any]) -> dict[str, Any]:
     """The same report as data."""
-    return {**about, "cost": [asdict(row) for part in parts for row in part.rows],
-            "numbers": {part.name: dict(part.numbers) for part in parts}}  # fmt: skip
+    return {
+        **about,
+        "cost": [asdict(row) for part in parts for row in part.rows],
+        "numbers": {part.name: dict(part.numbers) for part in parts},
+    }
 
 
 def alone(measure: Callable[..., Part]) -> None:
     """Runs one benchmark as a script of its own: `--quick` for a short run."""
     console = Console()
     with console.status("...") as status:
-        part = measure(quick="--quick" in sys.argv[1:], say=lambda line: status.update(line))
+        part = measure(quick="--quick" in sys.argv[1:], say=status.update)
     show(console, [part])

@@ -170,6 +170,8 @@ def message_from_json(message: Mapping[str, Any], finish_reason: Any = None) -> 
     native = [_native(call) for call in calls] if isinstance(calls, list) else []
     if not native and isinstance(message.get("function_call"), Mapping):
         native = [_native({"function": message["function_call"]})]
+    if not native and isinstance(message.get("content"), list):
+        native = [_native(part) for part in message["content"] if _type_of(part) == "tool_use"]
     finish = message.get("finish_reason", finish_reason)
     return ModelReply(
         text=text_of(message.get("content")),
@@ -177,6 +179,10 @@ def message_from_json(message: Mapping[str, Any], finish_reason: Any = None) -> 
         reasoning=text_of(message.get("reasoning_content") or message.get("reasoning") or message.get("thinking")),
         finish_reason=str(finish) if finish else None,
     )
+
+
+def _type_of(part: Any) -> Any:
+    return part.get("type") if isinstance(part, Mapping) else None
 
 
 def text_of(content: Any) -> str:
@@ -203,14 +209,19 @@ def call_to_json(call: ToolCall) -> dict[str, Any]:
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
 
 
+_ARGUMENT_FIELDS = ("arguments", "args", "parameters", "input")
+"""Where servers and libraries put arguments: OpenAI, LangChain, Llama, Anthropic."""
+
+
 def _native(call: Any) -> NativeCall:
     function = call.get("function", call) if isinstance(call, Mapping) else {}
     function = function if isinstance(function, Mapping) else {}
     identifier = call.get("id") if isinstance(call, Mapping) else None
     name = function.get("name")
+    key = next((key for key in _ARGUMENT_FIELDS if function.get(key) is not None), "arguments")
     return NativeCall(
         name if isinstance(name, str) else "",
-        function.get("arguments"),
+        function.get(key),
         identifier if isinstance(identifier, str) and identifier else None,
     )
 
@@ -221,9 +232,11 @@ def _native(call: Any) -> NativeCall:
 class StreamAssembler:
     """Puts the chunks of a streamed completion together, as servers really send them.
 
-    An index decides which call a delta belongs to; a new id with a name opens a new call even at a used index;
-    a delta without an index goes on with the last call; a name is set, not appended; a server that sends the
-    whole arguments again does not double them. Source: the stream reports of the corpus (family e).
+    An index decides which call a delta belongs to, unless the call there has another id and the delta's id is
+    that of a call begun elsewhere; a new id with a name opens a new call even at a used index; a delta without an
+    index, or with nothing but arguments at a new one, goes on with the last call; a name is set, not appended; a
+    server that sends the whole arguments again does not double them. Source: the stream reports of the corpus
+    (family e).
     """
 
     def __init__(self) -> None:
@@ -250,6 +263,8 @@ class StreamAssembler:
         self.text.append(text)
         self.reasoning.append(reasoning)
         calls = delta.get("tool_calls")
+        if not calls and isinstance(delta.get("function_call"), Mapping):
+            calls = [{"function": delta["function_call"]}]
         for piece in calls if isinstance(calls, list) else ():
             if isinstance(piece, Mapping):
                 self._piece(piece)
@@ -259,7 +274,7 @@ class StreamAssembler:
         """The whole reply. A stream that ended without a finish reason was cut off."""
         return ModelReply(
             text="".join(self.text),
-            tool_calls=tuple(NativeCall(call.name, call.arguments(), call.id) for call in self._calls),
+            tool_calls=tuple(NativeCall(call.name, call.arguments(), call.id) for call in self._calls if call.said()),
             reasoning="".join(self.reasoning),
             finish_reason=self.finish_reason,
             usage=self._usage,
@@ -280,14 +295,18 @@ class StreamAssembler:
             call.pieces.append(function["arguments"])
 
     def _belongs(self, index: Any, identifier: Any, name: Any) -> _StreamedCall:
-        for call in reversed(self._calls):
-            if index is not None and call.index != index:
-                continue
-            another = identifier and call.id not in {None, identifier}
-            again = name and not identifier and call.complete()
+        here = next((call for call in reversed(self._calls) if index is None or call.index == index), None)
+        if here:
+            another = identifier and here.id not in {None, identifier}
+            again = name and not identifier and here.complete()
             if not another and not again:
-                return call
-            break
+                return here
+        known = next((call for call in self._calls if identifier and call.id == identifier), None)
+        if known and (here or index is None):
+            return known
+        last = self._calls[-1] if self._calls else None
+        if last and not here and not name and not identifier and not last.complete():
+            return last
         call = _StreamedCall(index)
         self._calls.append(call)
         return call
@@ -299,6 +318,10 @@ class _StreamedCall:
         self.name = ""
         self.id: str | None = None
         self.pieces: list[Any] = []
+
+    def said(self) -> bool:
+        """Whether anything was said of it: some servers close a stream with an empty call."""
+        return bool(self.name or self.id or any(self.pieces))
 
     def complete(self) -> bool:
         return bool(self.name) and all(isinstance(p, str) for p in self.pieces) and _complete("".join(self.pieces))

@@ -165,11 +165,14 @@ def _next_call_question(before: Sequence[Exchange]) -> str:
 
 
 def _example(reading: Reading, tools: Sequence[Tool]) -> str:
-    """The form of a right call. A form and no values, so that nothing can be copied as an answer."""
+    """The form of a right call of the tool that was meant. A form and no values, so that nothing can be copied.
+
+    Where no offered tool was meant there is none: showing how to call one would push the model into it.
+    """
     named = [problem.tool for problem in reading.problems if problem.tool]
-    tool = next((tool for tool in tools if tool.name in named), tools[0] if len(tools) == 1 else None)
+    tool = next((tool for tool in tools if tool.name in named), None)
     if tool is None:
-        return f"A call has this form: {_CALL_FORM}"
+        return ""
     schema = tool.parameters
     needed = required(schema, schema)
     parts = [

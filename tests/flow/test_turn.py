@@ -115,6 +115,14 @@ async def test_an_invented_tool_is_answered_with_the_list_and_with_a_way_out() -
     assert "If none of them fits, say so in words" in told(model, 1)
 
 
+async def test_a_model_that_invents_tools_is_never_shown_how_to_call_one_of_the_offered() -> None:
+    one = tools_from_json([WEATHER])
+    parts, model, _ = kit(*[calls(("open_browser", {"url": "x"}))] * 3)
+    proposal = await propose(ModelRequest([{"role": "user", "content": "Open it."}], tools=one), parts)
+    assert (proposal.status, len(model.requests)) == ("unresolved", 3)
+    assert all("The form of a call" not in told(model, number) for number in (1, 2))
+
+
 async def test_a_required_call_gets_no_way_out() -> None:
     parts, model, _ = kit(text("It is mild."), calls(("get_weather", {"city": "Oslo"})))
     proposal = await propose(asked(tool_choice=ToolChoice(ChoiceMode.REQUIRED)), parts)

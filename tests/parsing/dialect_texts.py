@@ -223,7 +223,7 @@ XML = [
         "function_calls",
         invokes("<function_calls>", "</function_calls>"),
         ('<invoke name="x">', "</parameter> there", "</invoke> there"),
-        ('There is `<invoke name="...">` with `<parameter name="...">` inside.',),
+        ("There is an `<invoke>` element with `<parameter>` elements inside.",),
     ),
     Writing(
         "invoke_xml",

@@ -38,7 +38,7 @@ def refused(value, own, **more):
     return reading.problems
 
 
-# -- scalars ---------------------------------------------------------------------------------------------------
+# -- scalars ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_a_default_is_not_added_to_an_optional_argument():
     assert reading.calls[0].arguments == {}
 
 
-# -- where the type is declared ----------------------------------------------------------------------------------
+# -- where the type is declared ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -272,7 +272,7 @@ def test_what_no_schema_describes_stays_as_it_is(written, own):
     assert fitted(written, own) == (written, ())
 
 
-# -- unions ------------------------------------------------------------------------------------------------------
+# -- unions -----------------------------------------------------------------------------------------------------
 
 CIRCLE = {
     "type": "object",
@@ -326,7 +326,7 @@ def test_a_list_of_types_decides_no_more_than_a_union_of_them():
     assert refused(1, {"type": ["string", "boolean"]})
 
 
-# -- enums ---------------------------------------------------------------------------------------------------------
+# -- enums ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -397,7 +397,6 @@ def test_another_word_is_never_taken_for_a_member(written, members):
     assert (problem.kind, problem.path, problem.got) == (ProblemKind.NOT_IN_ENUM, "/v", written)
 
 
-@pytest.mark.xfail(strict=True, reason="folding takes signs, points and colons between digits for separators")
 @pytest.mark.parametrize(
     ("written", "members"),
     [
@@ -449,7 +448,7 @@ def test_no_cutoff_lets_another_word_through():
         assert coerce(written, {"enum": [member]}, CoercionPolicy(enum_cutoff=0.0, enum_margin=0.0)) == (written, ())
 
 
-# -- objects: nulls, keys, wrappers ----------------------------------------------------------------------------------
+# -- objects: nulls, keys, wrappers -----------------------------------------------------------------------------
 
 
 def test_null_for_an_optional_argument_that_takes_none_is_left_out():
@@ -556,7 +555,7 @@ def test_a_list_of_several_objects_is_ambiguous(arguments):
     assert [problem.kind for problem in reading.problems] == [ProblemKind.AMBIGUOUS]
 
 
-@pytest.mark.parametrize("arguments", ["12", "true", '"Oslo"', "[]", "[1]", 12, True, "[[1]]"])
+@pytest.mark.parametrize("arguments", ["12", "true", '"Oslo"', "[1]", 12, True, "[[1]]"])
 def test_arguments_that_are_no_object_are_of_the_wrong_type(arguments):
     reading = read(arguments, schema_of(STRING))
 
@@ -564,7 +563,7 @@ def test_arguments_that_are_no_object_are_of_the_wrong_type(arguments):
     assert [problem.kind for problem in reading.problems] == [ProblemKind.WRONG_TYPE]
 
 
-@pytest.mark.parametrize("arguments", [None, "", "  ", "{}", {}, "null", "None"])
+@pytest.mark.parametrize("arguments", [None, "", "  ", "{}", {}, "null", "None", "[]", []])
 def test_no_arguments_at_all_are_an_empty_object(arguments):
     (call,) = read(arguments, {"type": "object", "properties": {}}).calls
 
@@ -598,7 +597,7 @@ def test_an_argument_that_is_really_called_properties_stays():
     assert (call.arguments, call.notes) == (arguments, ())
 
 
-# -- notes ---------------------------------------------------------------------------------------------------------
+# -- notes ------------------------------------------------------------------------------------------------------
 
 
 def test_the_notes_of_a_call_name_each_change_with_its_grade_in_order():

@@ -31,10 +31,6 @@ TOOLS = [
 NOTE = {"text": "buy milk", "count": 3, "urgent": True, "tags": ["a", "b c"], "place": {"city": "Oslo"}}
 CALL = ("save_note", NOTE)
 
-QUOTED_PLUS = pytest.mark.xfail(
-    strict=True, reason="an expression of two quoted texts is read as one text with quotes in it"
-)
-
 every_writing = pytest.mark.parametrize("writing", WRITINGS, ids=lambda writing: writing.name)
 writings_of_several = pytest.mark.parametrize(
     "writing", [writing for writing in WRITINGS if not writing.one_only], ids=lambda writing: writing.name
@@ -72,23 +68,23 @@ def test_a_call_is_read_with_its_values_and_nothing_is_left(writing):
     assert {note.kind for note in reading.notes} <= {"name_leak"}
 
 
+TEXTS = [
+    "",
+    "  two  blanks  ",
+    "Grüße, 世界 🌍",
+    'say "hi", it\'s {late}: [now]',
+    "a\\b\\n",
+    "3",
+    "true",
+    "null",
+    "a, b=1)",
+]
+
+
 @every_writing
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "  two  blanks  ",
-        "Grüße, 世界 🌍",
-        'say "hi", it\'s {late}: [now]',
-        "a\\b\\n",
-        "3",
-        "true",
-        "null",
-        "a, b=1)",
-    ],
-)
-def test_a_text_stays_what_it_is_whatever_it_looks_like(writing, text):
-    assert calls_of(read(writing.write([("save_note", {"text": text})]))) == [("save_note", {"text": text})]
+def test_a_text_stays_what_it_is_whatever_it_looks_like(writing):
+    for text in TEXTS:
+        assert calls_of(read(writing.write([("save_note", {"text": text})]))) == [("save_note", {"text": text})]
 
 
 @writings_of_several
@@ -171,6 +167,7 @@ def test_a_cut_call_is_no_call_even_where_the_server_says_it_stopped(writing):
 
 @writings_but(
     {
+        "python_tag-call",
         "python_tag-list",
         "function_xml-qwen3-coder",
         "function_xml-seed",
@@ -190,7 +187,7 @@ def test_a_cut_call_is_truncated_or_not_a_call_yet(writing):
         assert {problem.kind for problem in reading.problems} <= {ProblemKind.TRUNCATED}, text[:cut]
 
 
-@writings_but({"python_tag-call", "python_tag-list"}, reason="a marked Python call that is cut is taken for text")
+@every_writing
 @pytest.mark.parametrize("finish_reason", [None, "stop", "length"])
 def test_a_cut_inside_a_value_is_said_to_be_one(writing, finish_reason):
     text = writing.write([("save_note", {"text": "buy milk"})])
@@ -200,20 +197,7 @@ def test_a_cut_inside_a_value_is_said_to_be_one(writing, finish_reason):
     assert (reading.calls, [problem.kind for problem in reading.problems]) == ((), [ProblemKind.TRUNCATED])
 
 
-@pytest.mark.parametrize(
-    "writing",
-    [
-        pytest.param(
-            writing,
-            marks=pytest.mark.xfail(strict=True, reason="a cut call behind a whole one is taken for text")
-            if writing.dialect == "python_tag"
-            else [],
-        )
-        for writing in WRITINGS
-        if not writing.one_only
-    ],
-    ids=lambda writing: writing.name,
-)
+@writings_of_several
 def test_a_cut_in_the_second_call_leaves_the_first_and_is_said(writing):
     text = writing.write([CALL, ("get_time", {"zone": "Europe/Oslo"})])
 
@@ -223,7 +207,6 @@ def test_a_cut_in_the_second_call_leaves_the_first_and_is_said(writing):
     assert [problem.kind for problem in reading.problems] == [ProblemKind.TRUNCATED]
 
 
-@pytest.mark.xfail(strict=True, reason="what cannot be read behind a whole value is taken for text")
 @pytest.mark.parametrize(
     "text",
     [
@@ -244,6 +227,14 @@ def test_prose_about_the_format_is_text(prose):
     reading = read(prose)
 
     assert (reading.calls, reading.problems, reading.text) == ((), (), prose)
+
+
+def test_a_quoted_opening_tag_is_text():
+    text = 'There is `<invoke name="...">` with `<parameter name="...">` inside.'
+
+    reading = read(text)
+
+    assert (reading.calls, reading.problems, reading.text) == ((), (), text)
 
 
 @every_writing
@@ -412,11 +403,10 @@ def test_a_react_step_ends_where_the_model_invents_its_observation():
     "text",
     [
         '<|python_tag|>get_time.call(zone=open("/etc/passwd").read())',
-        pytest.param('<|python_tag|>get_time.call(zone="a" + "b")', marks=QUOTED_PLUS),
+        '<|python_tag|>get_time.call(zone="a" + "b")',
         "<|python_tag|>get_time.call(zone=__import__('os').sep)",
         '<|python_tag|>get_time.call(zone=f"{1}")',
         "<|python_start|>[get_time(zone=ZONE)]<|python_end|>",
-        '<tool_code>\nprint(get_time(zone="CET"))\n</tool_code>',
     ],
 )
 def test_python_is_never_evaluated(text):

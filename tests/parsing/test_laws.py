@@ -11,9 +11,9 @@ from rightcall.parsing.coerce import coerce
 from rightcall.parsing.reasoning import BLOCKS
 from rightcall.schema.compiled import compile_tool
 
-examples = settings(derandomize=True, deadline=None, max_examples=120)
+examples = settings(derandomize=True, deadline=None, max_examples=80)
 
-# -- schemas, and values that are valid under them --------------------------------------------------------------------
+# -- schemas, and values that are valid under them --------------------------------------------------------------
 
 names = st.from_regex(r"[a-z]{1,6}(_[a-z]{1,4})?", fullmatch=True)
 words = st.sampled_from(["celsius", "fahrenheit", "Open", "closed", "in_progress", "DONE", "1", "true", "null", ""])
@@ -94,7 +94,7 @@ def assert_unchanged(reading, arguments):
     assert {note.grade for note in call.notes} <= {Grade.LOSSLESS}
 
 
-# -- a valid call is never changed --------------------------------------------------------------------------------------
+# -- a valid call is never changed ------------------------------------------------------------------------------
 
 
 @examples
@@ -145,7 +145,7 @@ def test_a_valid_call_in_any_json_dialect_is_never_changed(pair, writing):
     assert_unchanged(parse(writing.write([("act_on", arguments)]), [tool]), arguments)
 
 
-# -- repair and coercion come to rest -------------------------------------------------------------------------------------
+# -- repair and coercion come to rest ---------------------------------------------------------------------------
 
 
 def damaged(arguments, how):
@@ -172,7 +172,7 @@ def damaged(arguments, how):
 HOW = ["python", "trailing comma", "fence", "closer", "twice", "strings", "null", "keys"]
 
 
-@settings(examples, max_examples=250)
+@settings(examples, max_examples=150)
 @given(valid_calls(min_size=1), st.sampled_from(HOW))
 def test_repairing_what_was_repaired_changes_nothing(pair, how):
     tool, arguments = pair
@@ -183,7 +183,7 @@ def test_repairing_what_was_repaired_changes_nothing(pair, how):
         assert [(repr(c.arguments), c.notes) for c in again.calls] == [(repr(call.arguments), ())]
 
 
-@settings(examples, max_examples=250)
+@settings(examples, max_examples=150)
 @given(
     valid_calls(min_size=1),
     st.recursive(
@@ -211,7 +211,7 @@ def test_a_valid_value_needs_no_fitting(pair):
     assert (repr(fitted), notes) == (repr(arguments), ())
 
 
-# -- what is cut off is no call ------------------------------------------------------------------------------------------
+# -- what is cut off is no call ---------------------------------------------------------------------------------
 
 
 @examples
@@ -249,7 +249,7 @@ def test_an_unmarked_call_that_stops_early_is_no_call(pair, data, frame):
     assert parse(frame.format(body[:cut]), [tool]).calls == ()
 
 
-# -- nothing in a reply raises, and every call is valid ---------------------------------------------------------------------
+# -- nothing in a reply raises, and every call is valid ---------------------------------------------------------
 
 TOOLS = [
     Tool(
@@ -291,7 +291,7 @@ def assert_sound(reading, tools):
         json.dumps(call.arguments)
 
 
-@settings(examples, max_examples=250)
+@settings(examples, max_examples=150)
 @given(st.text(max_size=80), st.sampled_from([None, "stop", "length"]), st.booleans())
 def test_any_text_is_read_without_raising(text, finish_reason, reasoning_open):
     reply = ModelReply(text=text, finish_reason=finish_reason, reasoning_open=reasoning_open)
@@ -299,13 +299,13 @@ def test_any_text_is_read_without_raising(text, finish_reason, reasoning_open):
     assert_sound(parse(reply, TOOLS), TOOLS)
 
 
-@settings(examples, max_examples=500)
+@settings(examples, max_examples=300)
 @given(st.lists(fragments, max_size=25).map("".join), st.sampled_from([None, "stop", "length"]))
 def test_any_pieces_of_markers_are_read_without_raising_and_give_valid_calls_only(text, finish_reason):
     assert_sound(parse(ModelReply(text=text, finish_reason=finish_reason), TOOLS), TOOLS)
 
 
-@settings(examples, max_examples=250)
+@settings(examples, max_examples=150)
 @given(st.sampled_from(WRITINGS), st.data())
 def test_a_damaged_call_gives_valid_calls_only(writing, data):
     text = writing.write([("act_on", {"text": "buy milk", "n": 3, "unit": "celsius", "row": [1, 2]})])
@@ -325,7 +325,7 @@ odd_values = st.recursive(
 )
 
 
-@settings(examples, max_examples=250)
+@settings(examples, max_examples=150)
 @given(st.sampled_from(["act_on", "get_time", "", None, 5]) | st.text(max_size=8), odd_values)
 def test_any_native_call_is_read_without_raising_and_gives_valid_calls_only(name, arguments):
     reading = parse(native(arguments, name), TOOLS)

@@ -144,7 +144,7 @@ def test_one_break_anywhere_gives_the_whole(text):
         assert_streams_whole([text[:cut], text[cut:]])
 
 
-@settings(derandomize=True, deadline=None, max_examples=300)
+@settings(derandomize=True, deadline=None, max_examples=200)
 @given(st.data())
 def test_any_breaks_give_the_whole(data):
     text = data.draw(st.sampled_from(CORPUS))
@@ -153,7 +153,7 @@ def test_any_breaks_give_the_whole(data):
     assert_streams_whole([text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)])
 
 
-@settings(derandomize=True, deadline=None, max_examples=300)
+@settings(derandomize=True, deadline=None, max_examples=200)
 @given(
     st.lists(st.sampled_from(UNFENCED), min_size=2, max_size=3), st.sampled_from(["", " ", "\n", "\n\n"]), st.data()
 )
@@ -196,7 +196,7 @@ def test_reasoning_that_ends_unopened_never_gives_a_call_twice_or_text_of_one(te
     assert [call.arguments for call in reading.calls] == [{"zone": "CET"}]
 
 
-# -- words do not wait -----------------------------------------------------------------------------------------------
+# -- words do not wait ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("text", [text for text in PLAIN if text.strip() and text[0].isalpha()])
@@ -265,7 +265,7 @@ def test_the_gate_says_whether_anything_went_out():
     assert gate.has_shown_text
 
 
-# -- recorded replies ----------------------------------------------------------------------------------------------
+# -- recorded replies -------------------------------------------------------------------------------------------
 
 
 def recorded():

@@ -210,7 +210,7 @@ def test_a_tool_whose_parameters_are_called_like_an_envelope_keeps_them():
     "text",
     [
         "get_weather(city=CITY)",
-        known_bug('get_weather(city="Oslo" + "!")', reason="two quoted texts are read as one with quotes in it"),
+        'get_weather(city="Oslo" + "!")',
         "get_weather(city=get_time())",
         "get_weather(city=['Oslo', open('x')])",
         "get_weather('Oslo', 3)",
@@ -225,7 +225,7 @@ def test_python_that_is_more_than_calls_with_literals_is_no_call(text):
     assert read(text).calls == ()
 
 
-# -- cut off and broken ----------------------------------------------------------------------------------------
+# -- cut off and broken -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("frame", ["{}", "```json\n{}", "[{}", "```json\n[{}"], ids=["bare", "fence", "list", "both"])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -163,9 +164,10 @@ class _Coercion:
         for name in declared:
             by_fold.setdefault(fold(name), []).append(name)
         renamed: dict[str, str] = {}
+        spelled = Counter(map(fold, strange))
         for key in strange:
             meant = by_fold.get(fold(key), [])
-            if len(meant) == 1 and meant[0] not in value and meant[0] not in renamed.values():
+            if len(meant) == 1 and meant[0] not in value and spelled[fold(key)] == 1:
                 renamed[key] = meant[0]
         for key, name in renamed.items():
             self.note("key_spelling", Grade.INFERRED, f"{path}/{_escape(name)}", key, name)

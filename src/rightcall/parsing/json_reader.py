@@ -51,6 +51,8 @@ def read_json(text: str, keys: Collection[str] = ()) -> Read:
         return Read(strict_json(text), len(text))
     except ValueError:
         pass
+    if _ESCAPED.match(text) and (decoded := _decoded_once(text.strip())):
+        return decoded
     body, repairs = _unwrapped(text)
     read = _Reader(body, keys).read(0)
     return _with_rest(body, read, repairs, keys)
@@ -135,8 +137,10 @@ _DECODER = json.JSONDecoder(
 )
 _HUGE_EXPONENT = re.compile(r"\d[eE]\+?\d{3}")
 _BLANK = re.compile(r"(?:[\s﻿]|\\[nrt]|//[^\n]*|/\*.*?\*/|#[^\n]*)*", re.DOTALL)
+_COLON = re.compile(r"\s*:")
 _SPACE = re.compile(r"[\s﻿]*")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_CUT_NUMBER = re.compile(r"(?:[eE]?[+-]?|\.)\Z")
 _WORD = re.compile(r"[A-Za-z_$][\w$-]*")
 _KEYWORD = re.compile(r"([A-Za-z_]\w*)\s*=(?!=)")
 _PYTHON_STYLE = frozenset(("quotes", "python_literal"))
@@ -150,10 +154,13 @@ _QUOTES = {'"': '"', "'": "'", "“": "”", "”": "”", "‘": "’", "„": 
 _STOPS = {closing: re.compile(rf"[\\{closing}]") for closing in _QUOTES.values()}
 _UNICODE = re.compile(r"\\u([0-9a-fA-F]{4})")
 _LOW_SURROGATE = re.compile(r"\\u(d[c-f][0-9a-f]{2})", re.IGNORECASE)
+_CUT_ESCAPE = re.compile(r"(?:\\(?:u[0-9a-fA-F]{0,3})?)?\Z")
 _ESCAPES = {'"': '"', "'": "'", "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _CLOSERS = re.compile(r"(?:[\s﻿}\])]|</s>|<\|[^<>|]{1,40}\|>|<｜[^<>｜]{1,40}｜>|```|;)*\Z")
-_FENCE = re.compile(r"\s*```[ \t]*\w*[ \t]*\r?\n(.*?)\n?[ \t]*```\s*\Z", re.DOTALL)
-_DRIVE = re.compile(r"[A-Za-z]:\\")
+_FENCE = re.compile(r"\s*```[ \t]*\w*[ \t]*\r?\n(.*?)\n?[ \t]*(?:```)?\s*\Z", re.DOTALL)
+_PATH = re.compile(r".*\b[A-Za-z]:\\.*|[\w.\-\\/:\n\r\t\f\b]+", re.DOTALL)
+_ESCAPED = re.compile(r"\s*\{\s*\\\"")
+_OBJECT_IN = re.compile(r"\{\s*[\"'}]")
 
 
 def _finite(value: Any) -> bool:
@@ -166,6 +173,14 @@ def _finite(value: Any) -> bool:
     return True
 
 
+def _decoded_once(text: str) -> Read | None:
+    """An object written as the inside of a JSON string, its quotes escaped, if it is valid once decoded."""
+    try:
+        return Read(strict_json(strict_json(f'"{text}"')), len(text), ("escaped_object",))
+    except ValueError:
+        return None
+
+
 def _unwrapped(text: str) -> tuple[str, tuple[str, ...]]:
     """The text without a fence around it, which is decoration."""
     fenced = _FENCE.match(text)
@@ -176,6 +191,13 @@ def _with_rest(text: str, read: Read, repairs: tuple[str, ...], keys: Collection
     """Judges what stands behind a complete value: stray closers, a second value, or words."""
     repairs += read.repairs
     start = _skip(_BLANK, text, read.end)
+    while text[start : start + 1] in {"{", "["} and "inner_quote" not in read.repairs:
+        second = _Reader(text, keys).read(start)
+        if read.value not in ({}, second.value):
+            raise Unreadable(ProblemKind.AMBIGUOUS, "two different JSON values stand one after the other", start)
+        # An empty object in front is the start value that some servers send before the real arguments.
+        read, repairs = second, (*repairs, *second.repairs, "repeated_value")
+        start = _skip(_BLANK, text, read.end)
     rest = text[start:]
     if not rest:
         return Read(read.value, read.end, repairs)
@@ -183,12 +205,8 @@ def _with_rest(text: str, read: Read, repairs: tuple[str, ...], keys: Collection
         raise Unreadable(ProblemKind.UNPARSEABLE, "a string holds quotes that are not escaped", read.end)
     if _CLOSERS.match(rest):
         return Read(read.value, read.end, (*repairs, "trailing_closer"))
-    if rest[0] in "{[":
-        second = _with_rest(text, _Reader(text, keys).read(start), (), keys)
-        if read.value in ({}, second.value):
-            # An empty object in front is the start value that some servers send before the real arguments.
-            return Read(second.value, second.end, (*repairs, *second.repairs, "repeated_value"))
-        raise Unreadable(ProblemKind.AMBIGUOUS, "two different JSON values stand one after the other", start)
+    if _OBJECT_IN.search(rest):
+        raise Unreadable(ProblemKind.AMBIGUOUS, "a second JSON value follows the first", start)
     if isinstance(read.value, dict | list) and rest[0] != ",":
         return Read(read.value, read.end, (*repairs, "trailing_text"))
     raise Unreadable(ProblemKind.UNPARSEABLE, f"{json.dumps(rest[:20])} follows a complete value", start)
@@ -222,6 +240,8 @@ class _Reader:
             return self.object(at, depth)
         if char == "[":
             return self.array(at, depth)
+        if char == "(" and self.in_call:
+            return self.parenthesised(at, depth)
         if char in _QUOTES:
             return self.string(at, self.closes_value)
         if char in "+-.0123456789" and char:
@@ -230,6 +250,8 @@ class _Reader:
 
     def object(self, at: int, depth: int) -> tuple[dict[str, Any], int]:
         found: dict[str, Any] = {}
+        if self.text.startswith("{{", at):
+            return self.doubled(at, depth)
         at = self.blank(at + 1)
         while True:
             char = self.char(at)
@@ -251,18 +273,34 @@ class _Reader:
             found[key] = value
             at = self.separator(self.blank(at), "}", self.begins_pair)
 
-    def array(self, at: int, depth: int) -> tuple[list[Any], int]:
+    def doubled(self, at: int, depth: int) -> tuple[dict[str, Any], int]:
+        """An object between a template's doubled braces, copied by the model."""
+        if depth >= MAX_DEPTH:
+            raise self.fault(at, f"nested deeper than {MAX_DEPTH} levels")
+        found, end = self.object(at + 1, depth + 1)
+        if self.char(end) != "}":
+            raise self.fault(end, "'}}' is expected where '{{' opened")
+        self.note("doubled_braces")
+        return found, end + 1
+
+    def array(self, at: int, depth: int, closer: str = "]") -> tuple[list[Any], int]:
         found: list[Any] = []
         at = self.blank(at + 1)
         while True:
             char = self.char(at)
-            if char == "]":
+            if char == closer:
                 return found, at + 1
             if char == "}":
                 raise self.fault(at, "'}' closes what '[' opened")
             value, at = self.value(at, depth + 1)
             found.append(value)
-            at = self.separator(self.blank(at), "]", self.begins_object)
+            at = self.separator(self.blank(at), closer, self.begins_object)
+
+    def parenthesised(self, at: int, depth: int) -> tuple[Any, int]:
+        """Python's parentheses: a tuple, which is a list in JSON, or just a value."""
+        values, end = self.array(at, depth, ")")
+        is_tuple = len(values) != 1 or self.text[at:end].rstrip(") \t\r\n").endswith(",")
+        return (values if is_tuple else values[0]), end
 
     def separator(self, at: int, closer: str, may_follow: Callable[[int], bool]) -> int:
         """Moves over the comma behind an element. A missing one is put in where the next element is certain."""
@@ -297,11 +335,11 @@ class _Reader:
 
     def number(self, at: int) -> tuple[int | float, int]:
         match = _NUMBER.match(self.text, at)
+        if _CUT_NUMBER.match(self.text, match.end() if match else at):
+            raise Unreadable(ProblemKind.TRUNCATED, "the text ends in a number that may go on", at)
         if not match:
             raise self.fault(at, f"{json.dumps(self.text[at : at + 12])} is no JSON value")
         text, end = match[0], match.end()
-        if end == len(self.text):
-            raise Unreadable(ProblemKind.TRUNCATED, "the text ends in a number that may go on", end)
         digits = text.lstrip("+-")
         if (
             self.text[end] not in (",}]) \t\r\n/#" if self.in_call else ",}] \t\r\n/#")
@@ -359,10 +397,17 @@ class _Reader:
             elif closes(here + 1, doubtful):
                 return self.finished("".join(parts), escapes), here + 1
             else:
+                self.inner_quote(here + 1, doubtful)
                 doubtful = True
-                self.note("inner_quote")
                 parts.append(match[0])
                 start = here + 1
+
+    def inner_quote(self, after: int, doubtful: bool) -> None:  # noqa: FBT001 - as in closes_value
+        """Takes a quote as a part of the string, unless it looks as if it ended one: then nothing is certain."""
+        follows = self.text[after : after + 1]
+        if (not doubtful and (follows.isspace() or follows in _QUOTES)) or _COLON.match(self.text, after):
+            raise self.fault(after, "a string holds quotes that are not escaped, and where it ends is not certain")
+        self.note("inner_quote")
 
     def triple(self, at: int, quote: str) -> tuple[str, int]:
         end = self.text.find(quote * 3, at + 3)
@@ -387,8 +432,7 @@ class _Reader:
         return not doubtful and self.begins_pair(at)
 
     def closes_key(self, after: int, doubtful: bool) -> bool:  # noqa: ARG002, FBT001 - the same shape as closes_value
-        at = self.blank(after)
-        return self.text[at : at + 1] in {"", ":"}
+        return True
 
     def escape(self, at: int, escapes: dict[str, bool]) -> tuple[str, int]:
         char = self.text[at + 1 : at + 2]
@@ -417,12 +461,14 @@ class _Reader:
             low = _LOW_SURROGATE.match(self.text, end)
             if low:
                 return chr(0x10000 + ((code - 0xD800) << 10) + int(low[1], 16) - 0xDC00), low.end()
+        if _CUT_ESCAPE.match(self.text, end):
+            raise Unreadable(ProblemKind.TRUNCATED, "the text ends inside a character", end)
         if 0xD800 <= code < 0xE000:  # noqa: PLR2004
             raise self.fault(at, f"{match[0]} is half of a character")
         return chr(code), end
 
     def finished(self, value: str, escapes: dict[str, bool]) -> str:
-        if escapes["literal"] and escapes["decoded"] and _DRIVE.match(value):
+        if escapes["literal"] and escapes["decoded"] and _PATH.fullmatch(value):
             reason = "a Windows path whose backslashes are partly escapes; write each backslash twice"
             raise Unreadable(ProblemKind.AMBIGUOUS, reason)
         if not value.isprintable() and any(char in value for char in "\n\r\t\f\b\x00"):

@@ -14,6 +14,8 @@ from rapidfuzz import fuzz, process
 from rightcall.domain import Grade, Note
 
 _SEPARATORS = re.compile(r"[\s_\-./:]+")
+_BETWEEN_DIGITS = re.compile(r"(?<=\d)[\s_\-./:]+(?=\d)")
+_SIGN = re.compile(r"^\s*-(?=\d)")
 _NAMESPACE = re.compile(r"^(?:functions?|tools?|default_api|api)[.:/]", re.IGNORECASE)
 _CALL_INDEX = re.compile(r":\d{1,4}$")
 _SPECIAL_TOKEN_TAIL = re.compile(r"<[|｜].*$", re.DOTALL)
@@ -32,8 +34,12 @@ class Match:
 
 
 def fold(name: str) -> str:
-    """A name without case and separators: `listOpenItems`, `list-open-items` and `LIST_OPEN_ITEMS` fold alike."""
-    return _SEPARATORS.sub("", name).casefold()
+    """A name without case and separators: `listOpenItems`, `list-open-items` and `LIST_OPEN_ITEMS` fold alike.
+
+    Numbers keep what makes them: `1.0` is not `10`, and `-1` is not `1`.
+    """
+    signed = _SIGN.sub("~", name)
+    return _SEPARATORS.sub("", _BETWEEN_DIGITS.sub("~", signed)).casefold()
 
 
 def match_name(written: str, declared: Sequence[str]) -> Match:

@@ -36,6 +36,12 @@ _ENDED = frozenset(("stop", "tool_calls", "function_call", "end_turn", "eos", "c
 _WRAPPERS = frozenset(
     ("arguments", "parameters", "args", "input", "params", "kwargs", "properties", "arguments_json")
 )
+_CARRIERS = frozenset(
+    ("multitooluseparallel", "parallel", "function", "functioncall", "tool", "toolcall", "calltool", "callfunction")
+)
+"""Names that say only that something is called; the arguments hold what."""
+
+_MAX_ENCODINGS = 3
 _SALVAGE = re.compile(
     r"(?:Failed to parse input at pos \d+:|unparsed (?:peg-native )?output:)\s*(?P<text>.+)", re.DOTALL
 )
@@ -153,7 +159,9 @@ def _decoded(text: str, tool: CompiledTool) -> tuple[Any, tuple[str, ...]]:
         return {}, () if not bare else ("null_arguments",)
     read = read_json(text, tool.declared)
     value, repairs = read.value, read.repairs
-    if isinstance(value, str) and value.lstrip()[:1] == "{":
+    for _again in range(_MAX_ENCODINGS):
+        if not isinstance(value, str) or value.lstrip()[:1] not in {"{", '"'}:
+            break
         inner = read_json(value, tool.declared)
         value, repairs = inner.value, (*repairs, "double_encoded", *inner.repairs)
     return value, repairs
@@ -162,6 +170,10 @@ def _decoded(text: str, tool: CompiledTool) -> tuple[Any, tuple[str, ...]]:
 def _unboxed(value: Any, tool: CompiledTool, notes: list[Note]) -> Any:
     """The arguments object out of what models wrap around it."""
     if value is None:
+        return {}
+    if value == [] and not tool.required:
+        # PHP writes an empty object so.
+        notes.append(Note("empty_list", Grade.LOSSLESS, before=value, after={}))
         return {}
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
         notes.append(Note("list_of_one", Grade.LOSSLESS, before=value, after=value[0]))
@@ -176,13 +188,25 @@ def _unboxed(value: Any, tool: CompiledTool, notes: list[Note]) -> Any:
         # The model repeats the schema; its properties hold the values, or nothing.
         notes.append(Note("schema_echo", Grade.TYPED, before=value, after=value["properties"]))
         return value["properties"]
-    if len(value) == 1:
-        ((key, inner),) = value.items()
-        wrapped = isinstance(inner, dict) and key in _WRAPPERS and key not in tool.declared
-        if wrapped and inner.keys() <= tool.declared and tool.required <= inner.keys():
-            notes.append(Note("wrapper", Grade.TYPED, before=value, after=inner))
-            return inner
+    inner = _wrapped(value, tool)
+    if inner is not None and inner.keys() <= tool.declared and tool.required <= inner.keys():
+        notes.append(Note("wrapper", Grade.TYPED, before=value, after=inner))
+        return inner
     return value
+
+
+def _wrapped(value: dict[str, Any], tool: CompiledTool) -> dict[str, Any] | None:
+    """What stands under the one key that only wraps the arguments, maybe beside the tool's own name."""
+    keys = [key for key in value if not (key == "name" and value[key] == tool.name)]
+    if len(keys) != 1 or keys[0] not in _WRAPPERS or not value.keys().isdisjoint(tool.declared):
+        return None
+    inner = value[keys[0]]
+    if isinstance(inner, str) and inner.lstrip()[:1] == "{":
+        try:
+            inner = read_json(inner, tool.declared).value
+        except Unreadable:
+            return None
+    return inner if isinstance(inner, dict) else None
 
 
 def _no_object(value: Any, tool: CompiledTool) -> Problem:
@@ -194,11 +218,11 @@ def _no_object(value: Any, tool: CompiledTool) -> Problem:
 
 
 def _expanded(raw: list[RawCall], tools: Toolset) -> list[RawCall]:
-    """Calls of OpenAI's `multi_tool_use.parallel`, which no one offers, as the calls that they hold."""
+    """Calls of what no one offers but models have seen, such as `multi_tool_use.parallel`, as the calls they hold."""
     found: list[RawCall] = []
     for call in raw:
         inner = None
-        if fold(call.name) == "multitooluseparallel" and call.name not in tools.by_name:
+        if fold(call.name) in _CARRIERS and match_name(call.name, tools.names).name is None:
             try:
                 value = read_json(call.arguments).value if isinstance(call.arguments, str) else call.arguments
                 inner = calls_in(value, _names_only(tools), marked=True) if isinstance(value, Mapping) else None

@@ -13,7 +13,7 @@ from rightcall.domain import Reading
 from rightcall.parsing import reasoning
 from rightcall.parsing.dialects import DIALECTS
 from rightcall.parsing.dialects.envelope import ARGUMENT_KEYS, NAME_KEYS
-from rightcall.parsing.dialects.unmarked import CALL_FENCES
+from rightcall.parsing.illustration import CALL_FENCES
 from rightcall.schema.compiled import Toolset
 
 _END_TOKENS = (

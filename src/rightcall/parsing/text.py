@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 from rightcall.domain import ProblemKind
 from rightcall.parsing import reasoning
 from rightcall.parsing.dialects import DIALECTS
-from rightcall.parsing.dialects.base import Block, Context, RawCall
+from rightcall.parsing.dialects.base import Block, Context, RawCall, skip_space
+from rightcall.parsing.dialects.pythonic import cut_off, read_calls
 from rightcall.parsing.dialects.unmarked import read_unmarked
+from rightcall.parsing.illustration import in_listing, in_sentence, is_presented, is_quoted, json_values
 from rightcall.parsing.json_reader import Unreadable
 
 _NOISE = re.compile(
@@ -27,23 +29,41 @@ _ORPHAN = re.compile(
     r"^\s*</(?:parameter|function|tool_call|invoke|arg_value)>\s*$|^<parameter=[^<>\n]+>\s*$", re.MULTILINE
 )
 _EMPTY_FENCE = re.compile(r"\s*```[ \t]*\w*\s*```\s*")
-_FENCED = re.compile(r"^[ \t]*```.*?^[ \t]*```[ \t]*$", re.DOTALL | re.MULTILINE)
+_OTHER_TURN = re.compile(
+    r"<\|im_start\|>\s*(?:user|system|tool)\b|<\|start_header_id\|>\s*(?:user|system|ipython|tool)\b"
+    r"|<start_of_turn>user\b|<\|turn>user\b|<\|(?:user|observation|USER_TOKEN)\|>|<｜User｜>|<｜tool▁outputs?▁begin｜>"
+    r"|(?:^|(?<=>))[ \t]*(?:<\|?tool_(?:response|result)s?\|?>|<function_results?>|\[TOOL_RESULTS?\]|\[INST\])",
+    re.MULTILINE,
+)
+"""Where someone else speaks: a user's turn or a tool's result that the model made up."""
+
+_ASIDE = re.compile(r"<(?P<tag>thought|reasoning|reflection|scratchpad)>.*?</(?P=tag)>", re.DOTALL | re.IGNORECASE)
+"""Thinking aloud in tags that no model declares as reasoning: it stays text, and what stands in it is no call."""
 
 
 @dataclass(slots=True)
 class TextParts:
-    """What a text holds. `faults` are attempts at a call that could not even be named."""
+    """What a text holds. `faults` are attempts at a call that could not even be named.
+
+    `invented` is the text from the first turn on that the model made up for someone else.
+    """
 
     calls: list[RawCall] = field(default_factory=list)
     faults: list[Unreadable] = field(default_factory=list)
     visible: list[str] = field(default_factory=list)
     thoughts: list[str] = field(default_factory=list)
+    invented: str = ""
+
+    @property
+    def said(self) -> str:
+        """The visible text up to where the model speaks for someone else; blanks alone are no text."""
+        joined = "".join(self.visible)
+        return joined if joined.strip() else ""
 
     @property
     def text(self) -> str:
-        """The visible text; blanks alone are no text."""
-        joined = "".join(self.visible)
-        return joined if joined.strip() else ""
+        """All visible text."""
+        return self.said + self.invented
 
     @property
     def reasoning(self) -> str:
@@ -67,13 +87,13 @@ def read_text(context: Context, *, reasoning_open: bool = False) -> TextParts:
         return parts
     structured = _scan(context, parts) if _TRIGGER.search(rest) else _keep_all(rest, parts)
     if parts.calls or parts.faults or structured:
-        parts.visible = [_EMPTY_FENCE.sub("", parts.text)] if parts.calls else parts.visible
+        parts.visible = [_EMPTY_FENCE.sub("", parts.said)] if parts.calls else parts.visible
         return parts
-    block = read_unmarked(_at(context, parts.text))
+    block = read_unmarked(_at(context, parts.said))
     if block:
         _add(parts, block)
         parts.visible = [block.text]
-    elif _ORPHAN.search(parts.text):
+    elif _ORPHAN.search(parts.said):
         parts.faults.append(
             Unreadable(ProblemKind.UNPARSEABLE, "the end of a call stands there, but not its beginning")
         )
@@ -97,31 +117,83 @@ def _leading_reasoning(text: str, parts: TextParts, *, reasoning_open: bool) -> 
 def _scan(context: Context, parts: TextParts) -> bool:
     """Reads block after block. True where a format that separates text from calls by itself was met."""
     text, at, shown, structured = context.text, 0, 0, False
+    values = _values(context)
+    taken: dict[int, str] = {}
     for start, kind, match in _openers(text):
-        if start < at:
+        if start < at or _is_data(values, start) or in_listing(text, at, start):
             continue
+        if kind != "noise" and is_quoted(text, start, match.end()):
+            continue
+        if kind == "turn":
+            parts.visible.append(text[shown:start])
+            parts.invented = text[start:]
+            parts.faults += _call_behind(context, match.end())
+            shown = len(text)
+            break
         if kind == "close":
             # What stood before a closing tag without an opening one was reasoning, mock calls and all.
             parts.thoughts.append(text[:start])
             parts.calls.clear()
             parts.faults.clear()
             parts.visible.clear()
-            at = shown = match.end() + len(text[match.end() :]) - len(text[match.end() :].lstrip())
+            taken.clear()
+            at = shown = skip_space(text, match.end())
             continue
-        if text[start - 1 : start] == "`" and text[start - 3 : start] != "```":
-            continue
-        block = _read_block(context, start, kind, match)
+        block = _read_block(context, kind, match)
         if block is None:
             continue
+        at = max(block.end, start + 1)
+        if kind in _READERS and is_quoted(text, start, at):
+            continue
+        if kind in _IN_SENTENCE and in_sentence(text, shown, start, at):
+            block = Block(at, text=text[start:at], fault=_shown_call() if block.calls else None)
         parts.visible.append(text[shown:start])
         _add(parts, block)
+        if block.calls:
+            taken[len(parts.visible)] = text[start:at]
         parts.visible.append(block.text)
         structured = structured or kind == "harmony"
-        at = shown = max(block.end, start + 1)
-        if kind == "think":
-            at = shown = at + len(text[at:]) - len(text[at:].lstrip())
+        shown = at = skip_space(text, at) if kind == "think" else at
     parts.visible.append(text[shown:])
+    if taken and not structured:
+        _give_back_examples(parts, taken)
     return structured
+
+
+def _values(context: Context) -> list[tuple[int, int]]:
+    """Where values stand whose strings may hold any marker: JSON at the beginning of a line, and calls in front."""
+    found = read_calls(context, 0)
+    end = found[1] if found else len(context.text) if cut_off(context, 0) else 0
+    return [*json_values(context.text), (0, end)]
+
+
+def _is_data(values: list[tuple[int, int]], position: int) -> bool:
+    return any(begin < position < end for begin, end in values)
+
+
+def _call_behind(context: Context, position: int) -> list[Unreadable]:
+    """A call that the model makes after a turn it made up rests on something that never happened."""
+    for start, kind, match in _openers(context.text):
+        if start >= position and kind in _READERS and (block := _read_block(context, kind, match)) and block.calls:
+            reason = "a call follows a result or a question that the model made up"
+            return [Unreadable(ProblemKind.AMBIGUOUS, reason, start)]
+    return []
+
+
+def _give_back_examples(parts: TextParts, taken: dict[int, str]) -> None:
+    """Where words present the calls as examples and go on behind them, the calls are refused and stay text."""
+    behind = "".join(parts.visible[max(taken) + 1 :])
+    if not re.search(r"\w", behind) or not is_presented(parts.said):
+        return
+    parts.calls.clear()
+    parts.faults.append(_shown_call())
+    for index, written in taken.items():
+        parts.visible[index] = written
+
+
+def _shown_call() -> Unreadable:
+    reason = "a call stands inside an explanation; if it is meant, it must be the whole reply"
+    return Unreadable(ProblemKind.AMBIGUOUS, reason)
 
 
 def _openers(text: str) -> Iterator[tuple[int, str, re.Match[str]]]:
@@ -134,25 +206,15 @@ def _openers(text: str) -> Iterator[tuple[int, str, re.Match[str]]]:
         yield start, kind, match
 
 
-def _read_block(context: Context, start: int, kind: str, match: re.Match[str]) -> Block | None:
+def _read_block(context: Context, kind: str, match: re.Match[str]) -> Block | None:
     if kind == "noise":
         return Block(match.end())
+    if kind == "aside":
+        return Block(match.end(), text=match[0])
     if kind == "think":
         end, behind = reasoning.block_end(context.text, match)
         return Block(behind, reasoning=context.text[match.end() : end])
-    if _illustrated(context.text, start):
-        return None
     return _READERS[kind](context, match)
-
-
-def _illustrated(text: str, start: int) -> bool:
-    """Whether a marker stands in a fence that words surround: an illustration of the format, not a call."""
-    if "```" not in text:
-        return False
-    for fence in _FENCED.finditer(text):
-        if fence.start() <= start < fence.end():
-            return bool(text[: fence.start()].strip() and text[fence.end() :].strip())
-    return False
 
 
 def _add(parts: TextParts, block: Block) -> None:
@@ -175,9 +237,12 @@ def _at(context: Context, text: str) -> Context:
 
 
 _READERS = {dialect.name: dialect.read for dialect in DIALECTS}
+_IN_SENTENCE = _READERS.keys() - {"harmony", "react"}
 _PATTERNS = [
     ("think", reasoning.OPEN),
     ("close", reasoning.CLOSE),
     ("noise", _NOISE),
+    ("aside", _ASIDE),
+    ("turn", _OTHER_TURN),
     *((dialect.name, dialect.opener) for dialect in DIALECTS),
 ]

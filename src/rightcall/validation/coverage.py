@@ -88,7 +88,9 @@ def unused_mentions(messages: Sequence[Message], calls: Sequence[ToolCall], tool
     }
     numbers |= {float(digits) for digits in _DIGITS.findall(words)}
     about = _SEPARATOR.sub(" ", " ".join(f"{tool.name} {tool.description}" for tool in tools).casefold())
-    found = [mention for mention in _numbers(content) if not mention[1] & numbers and mention[0].casefold() not in words]
+    found = [
+        mention for mention in _numbers(content) if not mention[1] & numbers and mention[0].casefold() not in words
+    ]
     mentions = [mention for mention, _ in found]
     for name in _names(content):
         parts = _SEPARATOR.sub(" ", name.casefold()).split()

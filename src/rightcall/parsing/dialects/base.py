@@ -82,6 +82,11 @@ def unparseable(end: int, reason: str) -> Block:
     return Block(end, fault=Unreadable(ProblemKind.UNPARSEABLE, reason, end))
 
 
+def repeated(name: str, key: str) -> Unreadable:
+    """The fault of a parameter that a call gives twice, with two values."""
+    return Unreadable(ProblemKind.AMBIGUOUS, f"the parameter {key!r} of {name} stands twice, with two values")
+
+
 def skip_space(text: str, position: int) -> int:
     """The next position that is no white space."""
     while position < len(text) and text[position].isspace():

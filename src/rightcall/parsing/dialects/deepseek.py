@@ -32,7 +32,7 @@ def _read(context: Context, opener: re.Match[str]) -> Block | None:
             end = _END_CALL.search(text, match.end())
             kind = ProblemKind.UNPARSEABLE if end else fault.kind
             calls.append(RawCall(name, {}, fault=Unreadable(kind, fault.reason, fault.position)))
-            at = end.end() if end else len(text)
+            at = end.end() if end and fault.kind is not ProblemKind.TRUNCATED else len(text)
             continue
         calls.append(RawCall(name, read.value, repairs=read.repairs))
         close = _END_CALL.match(text, read.end)

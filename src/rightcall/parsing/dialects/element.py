@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 
 from rightcall.parsing.coerce import RawText
-from rightcall.parsing.dialects.base import Block, Context, Dialect, RawCall, one_newline_off, truncated
+from rightcall.parsing.dialects.base import Block, Context, Dialect, RawCall, one_newline_off, skip_space, truncated
+from rightcall.parsing.json_reader import Unreadable, read_json_at
 
 _OPENER = re.compile(r"^[ \t]*<(?P<name>[A-Za-z_][\w.\-]*)>", re.MULTILINE)
+_OBJECT = re.compile(r"\s*\{")
 _CHILD = re.compile(r"\s*<(?P<key>[A-Za-z_][\w.\-]*)>")
 
 
@@ -21,6 +23,8 @@ def _read(context: Context, opener: re.Match[str]) -> Block | None:
         return None
     arguments: dict[str, RawText] = {}
     at, closing = opener.end(), f"</{name}>"
+    if _OBJECT.match(text, at):
+        return _with_json(context, opener, closing)
     while child := _CHILD.match(text, at):
         key = child["key"]
         close = text.find(f"</{key}>", child.end())
@@ -38,6 +42,19 @@ def _read(context: Context, opener: re.Match[str]) -> Block | None:
             else None
         )
     return Block(end.end(), (RawCall(name, arguments),))
+
+
+def _with_json(context: Context, opener: re.Match[str], closing: str) -> Block | None:
+    """An element that holds the arguments as JSON; anything else in it is no call."""
+    text, name = context.text, opener["name"]
+    try:
+        read = read_json_at(text, skip_space(text, opener.end()), context.keys)
+    except Unreadable:
+        return None
+    end = skip_space(text, read.end)
+    if not text.startswith(closing, end) or not read.value or not read.value.keys() <= context.parameters[name]:
+        return None
+    return Block(end + len(closing), (RawCall(name, read.value, repairs=read.repairs),))
 
 
 DIALECT = Dialect("element", _OPENER, (), _read)

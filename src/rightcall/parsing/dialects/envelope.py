@@ -8,12 +8,13 @@ from typing import Any
 
 from rightcall.parsing.dialects.base import Context, RawCall
 from rightcall.parsing.json_reader import Unreadable, read_json_at
-from rightcall.parsing.names import match_name
+from rightcall.parsing.names import fold, match_name
 
 NAME_KEYS = ("name", "tool_name", "function_name", "tool", "function", "action", "recipient_name")
 ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "tool_input", "action_input", "params", "kwargs")
 _BESIDE = frozenset(("id", "type", "tool_call_id", "call_id", "index", "thought", "reasoning", "description"))
 _SEPARATOR = re.compile(r"[\s,;﻿]*")
+_CALL_BEGINS = re.compile(rf"""[\[\s]*\{{\s*["'](?:{"|".join(NAME_KEYS)}|type|id)["']\s*:""")
 LOOKS_LIKE_CALL = re.compile(rf"""["'“](?:{"|".join(NAME_KEYS)}|tool_calls|tool_uses)["'”]\s*:""")
 
 
@@ -37,6 +38,8 @@ def calls_in(value: Any, context: Context, *, marked: bool) -> list[RawCall] | N
         if isinstance(value.get(wrapper), list) and set(value) <= {wrapper, "content", "role", *_BESIDE}:
             return calls_in(value[wrapper], context, marked=True)
     if isinstance(value.get("function"), Mapping) and set(value) <= {"function", *_BESIDE}:
+        if not marked and _is_definition(value["function"]):
+            return None
         return calls_in({**value["function"], "id": value.get("id")}, context, marked=True)
     return _call(value, context, marked=marked)
 
@@ -44,8 +47,10 @@ def calls_in(value: Any, context: Context, *, marked: bool) -> list[RawCall] | N
 def _call(value: Mapping[str, Any], context: Context, *, marked: bool) -> list[RawCall] | None:
     name_key = next((key for key in NAME_KEYS if isinstance(value.get(key), str)), None)
     if name_key is None:
-        return _keyed_by_name(value, context)
+        return _keyed_by_name(value, context, marked=marked)
     name = value[name_key]
+    if not marked and _is_no_call(value, name_key, context):
+        return None
     argument_keys = [key for key in ARGUMENT_KEYS if key in value]
     others = set(value) - {name_key, *argument_keys} - _BESIDE
     declared = match_name(name, context.names).name
@@ -64,6 +69,23 @@ def _call(value: Mapping[str, Any], context: Context, *, marked: bool) -> list[R
     return [RawCall(name, arguments, str(identifier) if identifier else None)]
 
 
+def _is_no_call(value: Mapping[str, Any], name_key: str, context: Context) -> bool:
+    """Data that has the shape of an envelope: the definition of a tool, or the answer of a ReAct agent."""
+    if name_key == "action" and fold(value[name_key]) == "finalanswer":
+        return match_name(value[name_key], context.names).name is None
+    return _is_definition(value) and not {"type", "properties"} <= context.parameters.get(
+        value[name_key], frozenset()
+    )
+
+
+def _is_definition(value: Mapping[str, Any]) -> bool:
+    """Whether parameters are a schema, so that the object defines a tool."""
+    parameters = value.get("parameters")
+    return (
+        isinstance(parameters, Mapping) and "type" in parameters and isinstance(parameters.get("properties"), Mapping)
+    )
+
+
 def _flat(
     value: Mapping[str, Any], name: str, name_key: str, declared: str | None, context: Context, *, marked: bool
 ) -> list[RawCall] | None:
@@ -72,6 +94,8 @@ def _flat(
     parameters = context.parameters.get(declared, frozenset()) if declared else frozenset()
     if declared is None:
         return [RawCall(name, {})] if marked and not rest else None
+    if not marked and name not in context.names:
+        return None  # only a name written exactly tells such an object from data
     if not rest:
         return [RawCall(name, {})] if marked or not parameters else None
     if name_key in parameters or not set(rest) <= parameters:
@@ -80,7 +104,7 @@ def _flat(
     return [RawCall(name, rest, repairs=("flat_envelope",))]
 
 
-def _keyed_by_name(value: Mapping[str, Any], context: Context) -> list[RawCall] | None:
+def _keyed_by_name(value: Mapping[str, Any], context: Context, *, marked: bool) -> list[RawCall] | None:
     """`{"get_weather": {"city": "Oslo"}}`: the only key is a declared tool, its value fits the parameters."""
     if len(value) != 1:
         return None
@@ -88,7 +112,21 @@ def _keyed_by_name(value: Mapping[str, Any], context: Context) -> list[RawCall] 
     parameters = context.parameters.get(name)
     if parameters is None or not isinstance(arguments, Mapping) or not set(arguments) <= parameters:
         return None
+    if not (marked or arguments):
+        return None
     return [RawCall(name, arguments, repairs=("keyed_by_name",))]
+
+
+def unread(context: Context, end: int) -> Unreadable | None:
+    """What is wrong with a further call behind values that have been read; None where none is begun there."""
+    start = _SEPARATOR.match(context.text, end).end()  # type: ignore[union-attr]  # matches empty
+    if not _CALL_BEGINS.match(context.text, start):
+        return None
+    try:
+        read_json_at(context.text, start, context.keys)
+    except Unreadable as fault:
+        return fault
+    return None
 
 
 def read_values(context: Context, position: int) -> tuple[list[Any], int, tuple[str, ...]]:

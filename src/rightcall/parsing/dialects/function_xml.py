@@ -17,6 +17,7 @@ from rightcall.parsing.dialects.base import (
     Dialect,
     RawCall,
     one_newline_off,
+    repeated,
     skip_space,
     truncated,
     unparseable,
@@ -42,7 +43,7 @@ _STRAY_CLOSE_VALUE = re.compile(r"\s*</param(?:eter)?>")
 def _read(context: Context, opener: re.Match[str]) -> Block | None:
     text, name = context.text, opener["name"]
     start = skip_space(text, opener.end())
-    if text[start : start + 1] == "{":
+    if text[start : start + 1] in {"{", "["}:
         return _with_json(context, name, start)
     if text[start : start + 1] == "(" and not opener["gt"]:
         return _with_expression(context, name, start)
@@ -78,7 +79,10 @@ def _with_parameters(context: Context, name: str, position: int) -> Block:
         value, at = _value(context, name, match.end())
         if value is None:
             return truncated(context, f"the text ends inside the parameter {match['key']!r}", name)
-        arguments[match["key"].strip()] = RawText(one_newline_off(value))
+        key, value = match["key"].strip(), one_newline_off(value)
+        if arguments.get(key, value) != value:
+            return Block(len(text), (RawCall(name, {}, fault=repeated(name, key)),))
+        arguments[key] = RawText(value)
     stray = _STRAY_CLOSE_VALUE.match(text, at)
     at = stray.end() if stray else at
     close = _CLOSE_FUNCTION.match(text, at)
@@ -89,8 +93,6 @@ def _with_parameters(context: Context, name: str, position: int) -> Block:
     if outer:
         return Block(outer.end(), (call,))
     if skip_space(text, at) >= len(text):
-        if context.ended and arguments:
-            return Block(len(text), (call,))
         return truncated(context, f"the text ends before </function> closes the call of {name}", name)
     return unparseable(at, f"the call of {name} holds something else than parameters")
 

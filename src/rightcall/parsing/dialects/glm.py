@@ -10,19 +10,30 @@ import re
 
 from rightcall.domain import ProblemKind
 from rightcall.parsing.coerce import RawText
-from rightcall.parsing.dialects.base import Block, Context, Dialect, RawCall, skip_space, truncated, unparseable
+from rightcall.parsing.dialects.base import (
+    Block,
+    Context,
+    Dialect,
+    RawCall,
+    repeated,
+    skip_space,
+    truncated,
+    unparseable,
+)
 from rightcall.parsing.json_reader import Unreadable, read_json_at
 from rightcall.parsing.names import match_name
 
 _OPENER = re.compile(
-    r"<(?P<p>longcat_)?tool_call>\s*(?P<name>[^\s<>{}\[\]()\"']+)\s*(?=<(?:longcat_)?arg_key>|</(?:longcat_)?tool_call>|\{|\Z)"
+    r"<(?P<p>longcat_)?tool_call>\s*(?P<name>[^\s<>{}\[\]()\"'`]*[^\s<>{}\[\]()\"'`:])\s*(?=<(?:longcat_)?arg_key>|</(?:longcat_)?tool_call>|\{|\Z)"
 )
 _KEY = re.compile(r"\s*<(?:longcat_)?arg_key>(?P<key>.*?)</(?:longcat_)?arg_key>(?:\s*</arg_key>)*\s*", re.DOTALL)
-_VALUE = re.compile(r"<(?:longcat_)?arg_value>")
+_VALUE = re.compile(r"<(?:longcat_)?arg_value>|(?=[^<]*</(?:longcat_)?arg_value>)")
+"""The opening of a value, which GLM leaves out at times: a closing tag behind plain text shows where it began."""
 _END_VALUE = re.compile(
     r"</(?:longcat_)?arg_value>(?=\s*(?:<(?:longcat_)?arg_key>|</(?:longcat_)?tool_call>|<tool_call>|\Z))"
     r"|(?=</(?:longcat_)?tool_call>\s*(?:<tool_call>|\Z))"
 )
+_CUT_KEY = re.compile(r"\s*<(?:longcat_)?arg_key>[^<]*\Z")
 _CLOSE = re.compile(r"\s*</(?:longcat_)?tool_call>")
 
 
@@ -38,17 +49,18 @@ def _read(context: Context, opener: re.Match[str]) -> Block | None:
             return unparseable(key.end(), f"the key {key['key']!r} of {name} has no <arg_value>")
         if value is None or end is None:
             return truncated(context, f"the text ends inside the call of {name}", name)
-        arguments[key["key"].strip()] = RawText(text[value.end() : end.start()])
+        word, written = key["key"].strip(), text[value.end() : end.start()]
+        if arguments.get(word, written) != written:
+            return Block(len(text), (RawCall(name, {}, fault=repeated(name, word)),))
+        arguments[word] = RawText(written)
         at = end.end()
     close = _CLOSE.match(text, at)
     if close:
         if not arguments and match_name(name, context.names).name is None:
             return None
         return Block(close.end(), (RawCall(name, arguments),))
-    if skip_space(text, at) < len(text):
+    if skip_space(text, at) < len(text) and not _CUT_KEY.match(text, at):
         return None if not arguments else unparseable(at, f"the call of {name} holds something else than arguments")
-    if arguments and context.ended:
-        return Block(len(text), (RawCall(name, arguments),))
     return truncated(context, f"the text ends before </tool_call> closes the call of {name}", name)
 
 
@@ -58,7 +70,8 @@ def _with_json(context: Context, name: str, at: int) -> Block:
     except Unreadable as fault:
         kind = fault.kind if context.text.find("</tool_call>", at) < 0 else ProblemKind.UNPARSEABLE
         close = context.text.find("</tool_call>", at)
-        end = len(context.text) if close < 0 else close + len("</tool_call>")
+        cut = close < 0 or fault.kind is ProblemKind.TRUNCATED
+        end = len(context.text) if cut else close + len("</tool_call>")
         return Block(end, (RawCall(name, {}, fault=Unreadable(kind, fault.reason, fault.position)),))
     close_tag = _CLOSE.match(context.text, read.end)
     return Block(close_tag.end() if close_tag else read.end, (RawCall(name, read.value, repairs=read.repairs),))

@@ -18,6 +18,7 @@ _OPENER = re.compile(
     r"<\|channel\|>|<\|start\|>(?=\w)"
     r"|\A\s*(?:assistant\s*)?to=[\w.\-]+\s*(?=<\|)"
     r"|\A\s*(?:analysis|commentary|assistant)?\s*to=functions\.[\w.\-]+\s*(?:code|json)?\s*(?=\{)"
+    r"|(?<=\S)assistant(?:commentary|analysis)?\s*to=functions\.[\w.\-]+\s*(?:commentary)?\s*(?:code|json)?\s*(?=\{)"
 )
 _HEADER = re.compile(
     r"\s*(?:<\|start\|>)?(?P<head>(?:(?!<\|(?:message|start|end|call|return)\|>).){0,400}?)<\|message\|>", re.DOTALL

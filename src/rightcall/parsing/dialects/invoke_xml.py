@@ -12,15 +12,16 @@ from typing import Any
 
 from rightcall.domain import ProblemKind
 from rightcall.parsing.coerce import RawText
-from rightcall.parsing.dialects.base import Block, Context, Dialect, RawCall, one_newline_off, skip_space
+from rightcall.parsing.dialects.base import Block, Context, Dialect, RawCall, one_newline_off, repeated, skip_space
 from rightcall.parsing.json_reader import Unreadable, read_json
 
-_PREFIX = r"(?:｜DSML｜\s?|\w+:)?"
+_DSML = r"[｜|‖]{1,2}DSML[｜|‖]{1,2}\s?"
+_PREFIX = rf"(?:{_DSML}|\w+:)?"
 _M3 = "]<]minimax[>["
 _SECTION = re.compile(rf"<{_PREFIX}(?:function_calls|tool_calls?|calls)>")
 _OPENER = re.compile(
     rf"{re.escape(_M3)}|{_SECTION.pattern}\s*(?=<{_PREFIX}invoke\s)|<{_PREFIX}invoke\s+name="
-    r"|<｜DSML｜\s?(?:function_calls|tool_calls|calls)>"
+    rf"|<{_DSML}(?:function_calls|tool_calls|calls)>"
 )
 _INVOKE = re.compile(rf"""\s*<{_PREFIX}invoke\s+name=["'](?P<name>[^"'<>]+)["']\s*(?P<empty>/)?>""")
 _END_INVOKE = re.compile(rf"\s*</{_PREFIX}invoke>")
@@ -29,7 +30,7 @@ _PARAMETER = re.compile(
     rf"""\s*<{_PREFIX}parameter\s+name=["'](?P<key>[^"'<>]+)["'](?:\s+string=["'](?P<string>true|false)["'])?[^<>]*>"""
 )
 _END_PARAMETER = re.compile(rf"</{_PREFIX}parameter>(?=\s*(?:<{_PREFIX}parameter\s|</{_PREFIX}invoke>|\Z))")
-_ELEMENT = re.compile(r"\s*<(?P<key>[A-Za-z_][\w.\-]*)>")
+_ELEMENT = re.compile(r"\s*<(?P<key>[\w\-][\w.\-]*)>")
 
 
 def _read(context: Context, opener: re.Match[str]) -> Block | None:
@@ -63,8 +64,10 @@ def _invoke(text: str, invoke: re.Match[str]) -> tuple[RawCall, int]:
         close = _end_of_value(text, child)
         if close is None:
             return RawCall(name, {}, fault=_cut(f"the call of {name}")), len(text)
-        kind = child.groupdict().get("string")
-        arguments[child["key"]] = _value(text[child.end() : close[0]], kind)
+        key, value = child["key"], _value(text[child.end() : close[0]], child.groupdict().get("string"))
+        if key in arguments and arguments[key] != value:
+            return RawCall(name, {}, fault=repeated(name, key)), len(text)
+        arguments[key] = value
         at = close[1]
     end = _END_INVOKE.match(text, at)
     if end is None:
@@ -107,5 +110,18 @@ def _read_m3(context: Context, start: int) -> Block | None:
     return Block(len(context.text), block.calls, text[: opener.start()] + text[block.end :], fault=block.fault)
 
 
-_STARTS = ("<｜DSML｜", "<invoke ", "<minimax:", "<", "<function_calls>", "<tool_calls>", "<tool_call>", _M3)
+_STARTS = (
+    "<｜DSML｜",
+    "<｜｜DSML",
+    "<|DSML",
+    "<||DSML",
+    "<‖DSML",
+    "<invoke ",
+    "<minimax:",
+    "<",
+    "<function_calls>",
+    "<tool_calls>",
+    "<tool_call>",
+    _M3,
+)
 DIALECT = Dialect("invoke_xml", _OPENER, _STARTS, _read)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from rightcall.parsing.dialects.base import Block, Context, Dialect, RawCall, skip_space, truncated, unparseable
-from rightcall.parsing.dialects.envelope import calls_in, read_values
+from rightcall.parsing.dialects.envelope import calls_in, read_values, unread
 from rightcall.parsing.json_reader import Unreadable, read_json_at
 from rightcall.parsing.names import match_name
 
@@ -57,7 +57,9 @@ def _json_list(context: Context, start: int) -> Block:
         if values == [[]]:
             return Block(end)
         return unparseable(end, f"what follows {_MARKER} is no list of calls")
-    return Block(end, tuple(RawCall(c.name, c.arguments, c.id, repairs + c.repairs) for c in calls))
+    lost = unread(context, end)
+    made = tuple(RawCall(c.name, c.arguments, c.id, repairs + c.repairs) for c in calls)
+    return Block(len(context.text) if lost else end, made, fault=lost)
 
 
 DIALECT = Dialect("mistral", _OPENER, (_MARKER,), _read)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 
-from rightcall.parsing.dialects.base import Block, Context, Dialect, RawCall, skip_space
+from rightcall.domain import ProblemKind
+from rightcall.parsing.dialects.base import Block, Context, Dialect, RawCall, skip_space, truncated, unparseable
+from rightcall.parsing.illustration import is_presented
 from rightcall.parsing.json_reader import Unreadable, read_json_at
 from rightcall.parsing.names import match_name
 
@@ -16,6 +18,8 @@ _OPENER = re.compile(
     r"[ \t]*\**Action Input:?\**:?[ \t]*(?:\n[ \t]*)?(?:```(?:json)?\s*)?",
     re.MULTILINE,
 )
+_GOES_ON = re.compile(r"[\s`*]*(?:(?:Observation|Thought|Action|Final Answer|Question|PAUSE)\b|<|\Z)")
+"""What may follow a step that is meant: the next label, an end token, or nothing."""
 
 
 def _read(context: Context, opener: re.Match[str]) -> Block | None:
@@ -26,11 +30,16 @@ def _read(context: Context, opener: re.Match[str]) -> Block | None:
         line = text[at:].split("\n", 1)[0].strip()
         if known and line in {"", "None", "none", "N/A"} and not context.parameters.get(known):
             return Block(len(text), (RawCall(name, {}),))
-        return None
+        if known and at >= len(text):
+            return truncated(context, "the text ends before the input of the action", name)
+        return unparseable(len(text), f"the input of {name} is no JSON object") if known else None
     try:
         read = read_json_at(text, at, context.keys)
     except Unreadable as fault:
         return Block(len(text), (RawCall(name, {}, fault=fault),))
+    if is_presented(text[: opener.start()]) and not _GOES_ON.match(text, read.end):
+        reason = "the step stands inside an explanation; if it is meant, it must be the whole reply"
+        return Block(len(text), text=text[opener.start() :], fault=Unreadable(ProblemKind.AMBIGUOUS, reason))
     return Block(len(text), (RawCall(name, read.value, repairs=read.repairs),))
 
 

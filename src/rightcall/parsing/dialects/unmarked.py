@@ -9,28 +9,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 from rightcall.domain import ProblemKind
 from rightcall.parsing.dialects.base import Block, Context, RawCall
-from rightcall.parsing.dialects.envelope import LOOKS_LIKE_CALL, calls_in, read_values
-from rightcall.parsing.dialects.pythonic import read_calls
-from rightcall.parsing.json_reader import Unreadable, read_json
+from rightcall.parsing.dialects.envelope import LOOKS_LIKE_CALL, calls_in, read_values, unread
+from rightcall.parsing.dialects.pythonic import cut_off, read_calls, read_marked_calls
+from rightcall.parsing.illustration import CALL_FENCES, EXAMPLE, in_listing
+from rightcall.parsing.json_reader import Unreadable
 
 _FENCE = re.compile(
     r"^[ \t]*```[ \t]*(?P<info>[\w\-]*)[ \t]*\n(?P<body>.*?)(?:\n[ \t]*```[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
 )
-CALL_FENCES = frozenset(
-    ("", "json", "json5", "jsonc", "tool_call", "tool_calls", "tool_code", "function_call", "tool", "xml")
-)
 _END_TOKENS = re.compile(r"(?:\s|</s>|<\|[\w]{1,30}\|>|<｜[^<>｜]{1,40}｜>|<eos>|<end_of_turn>|```)*\Z")
-_EXAMPLE = re.compile(
-    r"\b(?:examples?|e\.g\.|for instance|such as|would (?:look|be|call|use)|could (?:be|call|use|write|type)"
-    r"|you (?:can|could|would|should|might|may)|if you|format|syntax|template|schema|instead of|don't|do not"
-    r"|alternatively|looks? like|something like|hypothetical)\b",
-    re.IGNORECASE,
-)
-_DOUBLED_BRACES = re.compile(r"\A\s*\{\{.*\}\}\s*\Z", re.DOTALL)
+_OR = re.compile(r"\W*or\W*", re.IGNORECASE)
+_VALUE_LINE = re.compile(r"^[ \t]*(?=[{\[])", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +48,7 @@ def read_unmarked(context: Context) -> Block | None:
     if any(piece.fault for piece in pieces):
         # Broken JSON beside words is more likely an illustration than a call.
         return None if not all(piece.fault for piece in pieces) else _joined(text, pieces, words)
-    if _EXAMPLE.search(words):
+    if EXAMPLE.search(words) or any(_OR.fullmatch(between) for between in around[1:-1]):
         reason = "a call stands inside an explanation; if it is meant, it must be the whole reply"
         return Block(len(text), text=text, fault=Unreadable(ProblemKind.AMBIGUOUS, reason))
     opens, ends = not around[0].strip(), _END_TOKENS.fullmatch(around[-1]) is not None
@@ -65,32 +57,37 @@ def read_unmarked(context: Context) -> Block | None:
     return None
 
 
-def may_be_call(piece: str) -> bool:
-    """Whether a closed fence or object could be a call at all, so that a stream has to hold it back."""
-    return LOOKS_LIKE_CALL.search(piece) is not None or "(" in piece[:200]
-
-
 def _pieces(context: Context) -> list[_Piece]:
     text = context.text
-    fences = [fence for fence in _FENCE.finditer(text) if fence["info"].lower() in CALL_FENCES]
-    pieces = [piece for fence in fences if (piece := _fenced(context, fence))]
-    if pieces or fences:
+    fences = list(_FENCE.finditer(text))
+    wrapping = [fence for fence in fences if fence["info"].lower() in CALL_FENCES]
+    pieces = [piece for fence in wrapping if (piece := _fenced(context, fence))]
+    if pieces or wrapping:
         return pieces
-    first = re.search(r"^[ \t]*(?=[{\[])", text, re.MULTILINE)
-    if first and (piece := _bare(context, first.end())):
-        return [piece]
     start = len(text) - len(text.lstrip())
+    if piece := _expressions(context, start):
+        return [piece]
+    first = next((line for line in _VALUE_LINE.finditer(text) if not in_listing(text, 0, line.end())), None)
+    piece = (_bare(context, first.end()) or _expressions(context, first.end())) if first else None
+    return [piece] if piece else []
+
+
+def _expressions(context: Context, start: int) -> _Piece | None:
+    """Call expressions from `start` to the end of the message."""
+    text = context.text
     found = read_calls(context, start)
     if found and _END_TOKENS.fullmatch(text, found[1]):
-        return [_Piece(start, len(text), tuple(found[0]))]
-    return []
+        return _Piece(start, len(text), tuple(found[0]))
+    fault = cut_off(context, start) if text.startswith("[", start) else None
+    return _Piece(start, len(text), (), fault) if fault else None
 
 
 def _fenced(context: Context, fence: re.Match[str]) -> _Piece | None:
     body = fence["body"]
     inner = Context(body, context.names, context.parameters, context.keys, context.cut, context.ended)
     closed = fence[0].rstrip().endswith("```") and fence.end() - fence.start("body") > len(body)
-    if found := read_calls(inner, 0):
+    found = _code(inner) if fence["info"] == "tool_code" else read_calls(inner, 0)
+    if found:
         calls, end = found
         return _Piece(fence.start(), fence.end(), tuple(calls)) if not body[end:].strip() else None
     piece = _bare(inner, len(body) - len(body.lstrip())) if body.strip()[:1] in {"{", "["} else None
@@ -102,6 +99,14 @@ def _fenced(context: Context, fence: re.Match[str]) -> _Piece | None:
     return _Piece(fence.start(), fence.end(), piece.calls, fault)
 
 
+def _code(inner: Context) -> tuple[list[RawCall], int] | None:
+    """Calls in a `tool_code` fence, which is Gemma's marker, so that they may be of any name and printed."""
+    try:
+        return read_marked_calls(inner, 0)
+    except Unreadable:
+        return None
+
+
 def _bare(context: Context, start: int) -> _Piece | None:
     text = context.text
     try:
@@ -111,29 +116,16 @@ def _bare(context: Context, start: int) -> _Piece | None:
     calls = calls_in(values if len(values) > 1 else values[0], context, marked=False) if values else None
     if calls is None:
         return None
-    rest = text[end:]
-    if re.match(r"[}\]]+\s*\Z", rest.lstrip()):
+    lost = unread(context, end)
+    if lost or re.match(r"[}\]]+\s*\Z", text[end:].lstrip()):
         end = len(text)
-    return _Piece(start, end, tuple(RawCall(c.name, c.arguments, c.id, repairs + c.repairs) for c in calls))
+    made = tuple(RawCall(c.name, c.arguments, c.id, repairs + c.repairs) for c in calls)
+    return _Piece(start, end, made, lost)
 
 
 def _broken(context: Context, start: int, fault: Unreadable) -> _Piece | None:
     """An object that cannot be read: a call only if it names a declared tool where a name belongs."""
     text = context.text[start:]
-    if _DOUBLED_BRACES.match(text):
-        # A template's doubled braces, copied by the model.
-        single = text.strip()[1:-1]
-        try:
-            value: Any = read_json(single, context.keys).value
-        except Unreadable:
-            value = None
-        calls = calls_in(value, context, marked=False)
-        if calls:
-            return _Piece(
-                start,
-                len(context.text),
-                tuple(RawCall(c.name, c.arguments, c.id, ("doubled_braces",)) for c in calls),
-            )
     if not LOOKS_LIKE_CALL.search(text[:400]) or not re.search(
         r"""["'](?:arguments|parameters|args|input)["']""", text
     ):
