@@ -23,7 +23,7 @@ class TurnRecord:
 
     def begun(self, request: ModelRequest, tools: Toolset, *, live: bool) -> None:
         """What the client asked, with the fingerprints of what it offered."""
-        offered = [tool.tool for tool in tools]
+        offered = [tool.tool for tool in tools if tool.broken is None]
         self._append(
             "turn.started",
             {

@@ -166,7 +166,7 @@ def read_reply(
             good.append(call)
     if reply.finish_reason == "length":
         problems = [_as_truncated(problem) for problem in problems]
-    reading = replace(parsed, calls=tuple(good), problems=tuple(problems))
+    reading = replace(parsed, calls=tuple(good), problems=tuple(problems)) if problems else parsed
     if not (reading.calls or reading.problems or reading.text.strip()) and len(toolset):
         return reading.with_problems(_nothing_said(reply))
     against = check_protocol(reading, choice or ToolChoice(), parallel=parallel)

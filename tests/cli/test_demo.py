@@ -1,4 +1,4 @@
-"""The demo: its tasks are sound, and with a real small model rightcall gets more of them right than the bare server."""
+"""The demo: its tasks are sound, and with a real small model rightcall gets more right than the bare server."""
 
 from __future__ import annotations
 

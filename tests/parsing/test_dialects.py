@@ -105,22 +105,9 @@ def test_equal_calls_are_not_merged(writing):
     assert calls_of(read(writing.write(calls))) == calls
 
 
-LINE_OF_END = pytest.mark.xfail(
-    strict=True, reason="a line of the value that begins with </function> ends the call, and the rest is lost"
-)
-
-
 @pytest.mark.parametrize(
     ("writing", "marker"),
-    [
-        pytest.param(
-            writing,
-            marker,
-            marks=[LINE_OF_END] if (writing.variant, marker) == ("qwen3-coder", "</function> too") else [],
-        )
-        for writing in WRITINGS
-        for marker in writing.markers
-    ],
+    [pytest.param(writing, marker) for writing in WRITINGS for marker in writing.markers],
     ids=lambda value: value if isinstance(value, str) else value.name,
 )
 def test_a_value_may_quote_the_format_itself(writing, marker):
@@ -154,10 +141,7 @@ def test_a_call_that_is_cut_off_inside_is_never_a_call(writing, finish_reason):
         assert reading.calls == (), text[:cut]
 
 
-@writings_but(
-    {"function_xml-qwen3-coder", "function_xml-seed", "glm-glm", "glm-longcat"},
-    reason="after 'stop' the arguments written so far are a call, although nothing closed it",
-)
+@every_writing
 def test_a_cut_call_is_no_call_even_where_the_server_says_it_stopped(writing):
     text = writing.write([CALL])
 

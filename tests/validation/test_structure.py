@@ -201,7 +201,6 @@ def test_a_problem_says_where_what_was_got_and_what_is_allowed(arguments, proper
     assert (problem.tool, problem.call_id, problem.family) == ("book", "c1", Family.ARGUMENTS)
 
 
-@pytest.mark.xfail(strict=True, reason="a value that fits two branches of oneOf is said to be of another type")
 def test_a_value_that_fits_two_forms_of_which_one_is_wanted_is_ambiguous():
     problem = the_problem({"n": 4}, {"n": {"oneOf": [INTEGER, {"type": "number"}]}})
 

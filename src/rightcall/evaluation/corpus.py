@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rightcall.domain import ModelReply, Problem, Reading
+from rightcall.domain import ModelReply, Problem, ProblemKind, Reading
 from rightcall.errors import UsageError
 from rightcall.openai_chat import assembled, message_from_json, request_from_json
 from rightcall.record import note_to_json, problem_to_json
@@ -25,7 +25,13 @@ def case_outcome(case: Mapping[str, Any]) -> dict[str, Any]:
         UsageError: the case is no case.
     """
     raw, kind = case.get("raw"), case.get("raw_kind", "message")
-    request = request_from_json({"messages": [], "tools": case.get("tools"), **(case.get("request") or {})})
+    try:
+        request = request_from_json({"messages": [], "tools": case.get("tools"), **(case.get("request") or {})})
+    except UsageError as error:
+        # A request that cannot be used is refused before any reply is read.
+        refused = Problem(ProblemKind.PROTOCOL, str(error))
+        problems = [problem_to_json(refused)]
+        return {"id": case.get("id"), "calls": [], "problems": problems, "notes": [], "text": ""}
     broken: tuple[Problem, ...] = ()
     if kind == "messages":
         if not isinstance(raw, list):

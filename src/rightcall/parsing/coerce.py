@@ -235,9 +235,10 @@ def _converted(value: Any, allowed: frozenset[str]) -> Any:
     if isinstance(value, bool) or value is None:
         return _NOTHING
     if isinstance(value, int):
-        if "boolean" in allowed and value in {0, 1}:
+        both = {"boolean", "string"} <= allowed
+        if "boolean" in allowed and value in {0, 1} and not both:
             return bool(value)
-        if "string" in allowed:
+        if "string" in allowed and not both:
             return str(value)
     return _NOTHING
 

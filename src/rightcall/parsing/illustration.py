@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 
 CALL_FENCES = frozenset(
     ("", "json", "json5", "jsonc", "tool_call", "tool_calls", "tool_code", "function_call", "tool", "xml")
@@ -52,18 +53,26 @@ def in_listing(text: str, since: int, start: int) -> bool:
     Fences before `since` belong to what has been read already.
     """
     fence: re.Match[str] | None = None
-    for line in _FENCE_LINE.finditer(text, since):
+    lines = _fence_lines(text)
+    for line in lines:
         if line.start() >= start:
             break
-        fence = None if fence and not line["info"] else fence or line
+        if line.start() >= since:
+            fence = None if fence and not line["info"] else fence or line
     if fence is None:
         return False
-    close = next((line for line in _FENCE_LINE.finditer(text, start) if not line["info"]), None)
+    close = next((line for line in lines if line.start() >= start and not line["info"]), None)
     before = text[: fence.start()].strip()
     after = text[close.end() :] if close else ""
     if fence["info"].lower() not in CALL_FENCES:
         return bool(before or after.strip() or text[fence.end() : start].strip())
     return bool(before and _FENCE.sub("", after).strip())
+
+
+@lru_cache(maxsize=8)
+def _fence_lines(text: str) -> tuple[re.Match[str], ...]:
+    """The fence lines of a text, found once: every marker in it asks for them."""
+    return tuple(_FENCE_LINE.finditer(text))
 
 
 def is_quoted(text: str, start: int, end: int) -> bool:

@@ -26,7 +26,7 @@ from rightcall.parsing.coerce import CoercionPolicy, coerce, has_raw, plain
 from rightcall.parsing.dialects.base import Context, RawCall
 from rightcall.parsing.dialects.envelope import calls_in
 from rightcall.parsing.json_reader import Unreadable, read_json
-from rightcall.parsing.names import fold, match_name, suggest
+from rightcall.parsing.names import Match, fold, match_name, suggest
 from rightcall.parsing.text import read_text, split_reasoning
 from rightcall.schema.compiled import CompiledTool, Toolset
 from rightcall.schema.references import json_type
@@ -120,7 +120,7 @@ class _Parse:
     def call(self, raw: RawCall) -> ToolCall | Problem:
         """One raw call as a call of a declared tool, or why it is none."""
         identifier = raw.id or self.make_id()
-        match = match_name(raw.name, self.tools.names)
+        match = Match(raw.name) if raw.name in self.tools.by_name else match_name(raw.name, self.tools.names)
         if match.name is None:
             return _unknown(raw.name, match.candidates, self.tools.names, identifier)
         tool = self.tools.by_name[match.name]

@@ -24,6 +24,8 @@ _NOISE = re.compile(
     r"|(?:\s*(?:</s>|<\|im_end\|>|<\|eot_id\|>|<\|eom_id\|>|<\|end_of_text\|>|<\|endoftext\|>|<\|end\|>|<\|return\|>"
     r"|<end_of_turn>|<eos>|<｜end▁of▁sentence｜>|<\|END_OF_TURN_TOKEN\|>))+\s*\Z"
 )
+MAX_MARKERS = 512
+"""Bound on the places that are weighed one by one; no honest reply comes near it."""
 _TRIGGER = re.compile(r"[<\[◁]|Action|to=")
 _ORPHAN = re.compile(
     r"^\s*</(?:parameter|function|tool_call|invoke|arg_value)>\s*$|^<parameter=[^<>\n]+>\s*$", re.MULTILINE
@@ -119,8 +121,16 @@ def _scan(context: Context, parts: TextParts) -> bool:
     text, at, shown, structured = context.text, 0, 0, False
     values = _values(context)
     taken: dict[int, str] = {}
+    weighed = 0
     for start, kind, match in _openers(text):
-        if start < at or _is_data(values, start) or in_listing(text, at, start):
+        if start < at or _is_data(values, start):
+            continue
+        weighed += 1
+        if weighed > MAX_MARKERS:
+            reason = f"it holds more than {MAX_MARKERS} marks of calls"
+            parts.faults.append(Unreadable(ProblemKind.UNPARSEABLE, reason, start))
+            break
+        if in_listing(text, at, start):
             continue
         if kind != "noise" and is_quoted(text, start, match.end()):
             continue

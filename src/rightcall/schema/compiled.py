@@ -123,11 +123,11 @@ def _out_of_bounds(schema: Any, chars: int) -> str | None:
         for node in level:
             children += node.values() if isinstance(node, Mapping) else node
         nodes += len(children)
+        if nodes > MAX_NODES:
+            return f"its schema has more than {MAX_NODES} parts"
         level = [child for child in children if isinstance(child, Mapping | list)]
         if not level:
             return None
-        if nodes > MAX_NODES:
-            return f"its schema has more than {MAX_NODES} parts"
     return f"its schema is nested deeper than {MAX_DEPTH} levels"
 
 

@@ -6,7 +6,9 @@ An unchanged tool name does not imply an unchanged contract, so every event carr
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import rfc8785
@@ -27,7 +29,13 @@ def canonical_json(value: Any) -> bytes:
 
 def tool_fingerprint(tool: Tool) -> str:
     """Identity of one tool as the model sees it: name, description and parameters."""
-    shown = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return _fingerprint(tool.name, tool.description, json.dumps(tool.parameters, ensure_ascii=False))
+
+
+@lru_cache(maxsize=4096)
+def _fingerprint(name: str, description: str, parameters: str) -> str:
+    """Made once for each tool: a proxy sees the same ones in every request."""
+    shown = {"name": name, "description": description, "parameters": json.loads(parameters)}
     return _digest(canonical_json(shown))
 
 

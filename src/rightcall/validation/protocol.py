@@ -23,6 +23,8 @@ def check_protocol(reading: Reading, choice: ToolChoice, *, parallel: bool | Non
         choice: the tool choice in force.
         parallel: False where the client takes one call at most.
     """
+    if choice.mode is ChoiceMode.AUTO and parallel is not False:
+        return ()
     called = [call.name for call in reading.calls]
     attempted = called or [problem.tool for problem in reading.problems if problem.call_id]
     if choice.mode is ChoiceMode.NONE and (called or attempted):

@@ -114,7 +114,7 @@ def _union_problem(error: jsonschema_rs.ValidationError, call: ToolCall, tool: C
     """The nearest alternative's complaint, or the types of all of them where none is near."""
     where = list(error.instance_path)
     alternatives = error.kind.as_dict().get("context") or []
-    if not alternatives:
+    if not all(alternatives) or not alternatives:
         message = f"{_at(where)}: {_short(error.instance)} fits more than one of the allowed forms."
         return Problem(ProblemKind.AMBIGUOUS, message, _pointer(where), error.instance, None, tool.name, call.id)
     shaped = [

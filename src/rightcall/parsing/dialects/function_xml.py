@@ -33,7 +33,8 @@ _CLOSE_VALUE = re.compile(
     r"(?=\s*(?:<param(?:eter)?[= ]|</function>|</(?:\w+:)?tool_call>|<(?:\w+:)?tool_call>|<function=|\Z))"
 )
 _LINE_START = re.compile(
-    r"\n[ \t]*(?:<param(?:eter)?(?:=|\s+name=)[\"']?(?P<key>[^<>\"'\n]+?)[\"']?\s*>|(?P<end></function>))"
+    r"\n[ \t]*(?:<param(?:eter)?(?:=|\s+name=)[\"']?(?P<key>[^<>\"'\n]+?)[\"']?\s*>"
+    r"|(?P<end></function>)(?=\s*(?:</?(?:\w+:)?tool_call>|<function=|\Z)))"
 )
 _CLOSE_FUNCTION = re.compile(r"\s*</function>")
 _CLOSE_CALL = re.compile(r"\s*</(?:\w+:)?tool_call>")
