@@ -59,8 +59,10 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One case, asked once. `error` says that infrastructure failed: such a record counts for nothing and is
-    asked again when the run goes on. `asked` is the last user message; `accepted` the right answers.
+    """One case, asked once.
+
+    `error` says that infrastructure failed: such a record counts for nothing and is asked again when the run goes
+    on. `asked` is the last user message; `accepted` the right answers.
     """
 
     case: str
