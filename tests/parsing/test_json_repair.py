@@ -7,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rightcall import Grade, ProblemKind, parse
-from rightcall.parsing.json_reader import MAX_DEPTH, MAX_DIGITS, read_json
+from rightcall.parsing.json_reader import read_json
+from rightcall.parsing.json_repair import MAX_DEPTH
+from rightcall.parsing.json_scalars import MAX_DIGITS
 
 TOOL = {
     "name": "save",

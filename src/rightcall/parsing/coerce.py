@@ -8,7 +8,6 @@ at Tool-Calling", made schema-led through `$ref`, `anyOf`, `oneOf`, `allOf` and 
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,22 +16,12 @@ from typing import Any
 from rapidfuzz.distance import Indel
 
 from rightcall.domain import Grade, Note
-from rightcall.parsing.json_reader import MAX_DIGITS, Unreadable, read_json
+from rightcall.parsing.conversions import NOTHING, RawText, converted, decode_raw, plain
 from rightcall.parsing.names import fold
 from rightcall.schema.references import branches, has_type, own_types, properties, required, resolve
+from rightcall.schema.shape import MAX_DEPTH, enum_members, fits, same_json
 
-MAX_DEPTH = 64
-_INTEGER = re.compile(r"-?\d+")
-_WHOLE_DECIMAL = re.compile(r"(-?\d+)\.0+")
-_GROUPED_INTEGER = re.compile(r"-?\d{1,3}(?:,\d{3})+")
-_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _INFLECTIONS = ("s", "d", "es", "ed")
-
-
-class RawText(str):
-    """A value from a format that writes everything as plain text: only the declared type says what it is."""
-
-    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,23 +81,23 @@ class _Coercion:
 
     def fit_type(self, value: Any, allowed: frozenset[str], path: str) -> Any:
         if isinstance(value, RawText):
-            return _decode_raw(value, allowed)
+            return decode_raw(value, allowed)
         if not allowed or has_type(value, allowed):
             return value
-        converted = _converted(value, allowed)
-        if converted is _NOTHING:
+        found = converted(value, allowed)
+        if found is NOTHING:
             return value
-        self.note("type", Grade.TYPED, path, value, converted)
-        return converted
+        self.note("type", Grade.TYPED, path, value, found)
+        return found
 
     def fit_enum(self, value: Any, schema: Mapping[str, Any], path: str) -> Any:
-        members = _members(schema)
+        members = enum_members(schema)
         if members is None:
             return value
         if any(same_json(value, member) for member in members):
             return value
         found = self.nearest(value, members)
-        if found is _NOTHING:
+        if found is NOTHING:
             return value
         grade = Grade.INFERRED if isinstance(found, str) else Grade.TYPED
         self.note("enum", grade, path, value, found)
@@ -118,7 +107,7 @@ class _Coercion:
         """The one member that a value is a spelling of, or nothing."""
         if not isinstance(value, str):
             written = [member for member in members if isinstance(member, str) and member == _as_text(value)]
-            return written[0] if len(written) == 1 else _NOTHING
+            return written[0] if len(written) == 1 else NOTHING
         texts = [member for member in members if isinstance(member, str)]
         unquoted = value.strip().strip("\"'").strip()
         if unquoted in texts:
@@ -126,14 +115,14 @@ class _Coercion:
         folded = fold(unquoted)
         alike = [member for member in texts if fold(member) == folded] if folded else []
         if alike:
-            return alike[0] if len(alike) == 1 else _NOTHING
+            return alike[0] if len(alike) == 1 else NOTHING
         scored = sorted(((Indel.normalized_similarity(folded, fold(m)), m) for m in texts), reverse=True)
         if not scored or scored[0][0] < self.policy.enum_cutoff:
-            return _NOTHING
+            return NOTHING
         runner_up = scored[1][0] if len(scored) > 1 else 0.0
         best = scored[0][1]
         if scored[0][0] - runner_up < self.policy.enum_margin or not _inflected(folded, fold(best)):
-            return _NOTHING
+            return NOTHING
         return best
 
     # -- containers --------------------------------------------------------------------------------------
@@ -187,7 +176,7 @@ class _Coercion:
     def fit_union(self, value: Any, alternatives: list[Any], path: str, depth: int) -> Any:
         if isinstance(value, RawText):
             allowed = frozenset[str]().union(*(own_types(branch) for branch in alternatives))
-            value = _decode_raw(value, allowed)
+            value = decode_raw(value, allowed)
         if any(fits(value, branch, self.root) for branch in alternatives):
             return value
         chosen = [branch for branch in alternatives if self.discriminated(value, branch)]
@@ -210,7 +199,7 @@ class _Coercion:
         fixed: dict[str, Any] = {}
         for name, own in properties(branch, self.root).items():
             resolved = resolve(own, self.root)
-            members = _members(resolved) if isinstance(resolved, Mapping) else None
+            members = enum_members(resolved) if isinstance(resolved, Mapping) else None
             if members is not None and len(members) == 1:
                 fixed[name] = members[0]
         present = [name for name in fixed if name in value]
@@ -223,69 +212,6 @@ class _Coercion:
         self.notes.append(Note(kind, grade, path, before, after))
 
 
-# -- conversions: one small function each -----------------------------------------------------------------
-
-_NOTHING = object()
-
-
-def _converted(value: Any, allowed: frozenset[str]) -> Any:
-    """The value as one of the allowed types, or nothing. Only exact, whole readings count."""
-    if isinstance(value, str):
-        return _from_text(value, allowed)
-    if isinstance(value, bool) or value is None:
-        return _NOTHING
-    if isinstance(value, int):
-        both = {"boolean", "string"} <= allowed
-        if "boolean" in allowed and value in {0, 1} and not both:
-            return bool(value)
-        if "string" in allowed and not both:
-            return str(value)
-    return _NOTHING
-
-
-def _from_text(text: str, allowed: frozenset[str]) -> Any:
-    bare = text.strip()
-    if len(bare) <= MAX_DIGITS:
-        if allowed & {"integer", "number"} and (number := _number(bare, allowed)) is not _NOTHING:
-            return number
-        if "boolean" in allowed and bare.lower() in {"true", "false"}:
-            return bare.lower() == "true"
-        if "null" in allowed and bare in {"null", "None"}:
-            return None
-    if bare[:1] in {"{", "["} and allowed & {"object", "array"}:
-        try:
-            decoded = read_json(bare).value
-        except Unreadable:
-            return _NOTHING
-        return decoded if has_type(decoded, allowed) else _NOTHING
-    return _NOTHING
-
-
-def _number(text: str, allowed: frozenset[str]) -> Any:
-    if _INTEGER.fullmatch(text):
-        return int(text)
-    if whole := _WHOLE_DECIMAL.fullmatch(text):
-        return int(whole[1])
-    if "number" in allowed:
-        return float(text) if _NUMBER.fullmatch(text) and abs(float(text)) != float("inf") else _NOTHING
-    # For an integer a grouping comma has one reading; for a number it may be a decimal comma.
-    return int(text.replace(",", "")) if _GROUPED_INTEGER.fullmatch(text) else _NOTHING
-
-
-def _decode_raw(raw: RawText, allowed: frozenset[str]) -> Any:
-    """A plain-text value as its declared type. Without one, or where it does not fit, it stays text."""
-    text = str(raw)
-    if not allowed:
-        return text
-    if "null" in allowed and text.strip() in {"null", "None"}:
-        return None
-    others = allowed - {"string", "null"}
-    if not others:
-        return text
-    decoded = _from_text(text, others)
-    return text if decoded is _NOTHING else decoded
-
-
 def _inflected(left: str, right: str) -> bool:
     """Whether two words differ by an ending only, so that they are the same word."""
     shorter, longer = sorted((left, right), key=len)
@@ -294,75 +220,6 @@ def _inflected(left: str, right: str) -> bool:
 
 def _as_text(value: Any) -> str:
     return json.dumps(value) if isinstance(value, bool | int | float) else ""
-
-
-def plain(value: Any) -> Any:
-    """A value without the marks of its format."""
-    if isinstance(value, RawText):
-        return str(value)
-    if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [plain(item) for item in value]
-    return value
-
-
-def has_raw(value: Any) -> bool:
-    """Whether any part of a value is still plain text of an untyped format."""
-    if isinstance(value, dict):
-        return any(map(has_raw, value.values()))
-    if isinstance(value, list):
-        return any(map(has_raw, value))
-    return type(value) is RawText
-
-
-# -- light checks ---------------------------------------------------------------------------------------------
-
-
-def fits(value: Any, schema: Any, root: Mapping[str, Any], depth: int = 0) -> bool:
-    """Whether a value is of a schema's shape: types, enums, required and declared keys. Not full validation."""
-    schema = resolve(schema, root)
-    if not isinstance(schema, Mapping):
-        return schema is not False
-    if depth > MAX_DEPTH:
-        return True
-    alternatives = branches(schema, root)
-    if len(alternatives) > 1:
-        return any(fits(value, branch, root, depth + 1) for branch in alternatives)
-    schema = alternatives[0]
-    if not isinstance(schema, Mapping):
-        return schema is not False
-    own = own_types(schema)
-    if own and not has_type(value, own):
-        return False
-    members = _members(schema)
-    if members is not None and not any(same_json(value, member) for member in members):
-        return False
-    if isinstance(value, Mapping):
-        declared = properties(schema, root)
-        if any(name not in value for name in required(schema, root)):
-            return False
-        if schema.get("additionalProperties") is False and any(key not in declared for key in value):
-            return False
-        return all(fits(item, declared.get(key, True), root, depth + 1) for key, item in value.items())
-    if isinstance(value, list):
-        return all(fits(item, schema.get("items", True), root, depth + 1) for item in value)
-    return True
-
-
-def _members(schema: Mapping[str, Any]) -> list[Any] | None:
-    """The values an `enum` or a `const` allows; None where there is neither."""
-    declared = schema.get("enum")
-    if isinstance(declared, list):
-        return declared
-    return [schema["const"]] if "const" in schema else None
-
-
-def same_json(left: Any, right: Any) -> bool:
-    """Equality by value and JSON type: true is not 1, while 2 and 2.0 are the same number."""
-    if isinstance(left, bool) or isinstance(right, bool):
-        return left is right
-    return type(left) is type(right) and left == right if isinstance(left, dict | list) else bool(left == right)
 
 
 def _escape(key: str) -> str:

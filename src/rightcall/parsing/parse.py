@@ -22,12 +22,14 @@ from rightcall.domain import (
     ToolCall,
 )
 from rightcall.parsing.coerce import DEFAULT_POLICY as DEFAULT_COERCION
-from rightcall.parsing.coerce import CoercionPolicy, coerce, has_raw, plain
+from rightcall.parsing.coerce import CoercionPolicy, coerce
+from rightcall.parsing.conversions import has_raw, plain
 from rightcall.parsing.dialects.base import Context, RawCall
 from rightcall.parsing.dialects.envelope import calls_in
-from rightcall.parsing.json_reader import Unreadable, read_json
+from rightcall.parsing.json_reader import read_json
 from rightcall.parsing.names import Match, fold, match_name, suggest
 from rightcall.parsing.text import read_text, split_reasoning
+from rightcall.parsing.unreadable import Unreadable
 from rightcall.schema.compiled import CompiledTool, Toolset
 from rightcall.schema.references import json_type
 

@@ -17,7 +17,7 @@ from rightcall.parsing.dialects.base import Block, Context, RawCall, skip_space
 from rightcall.parsing.dialects.pythonic import cut_off, read_calls
 from rightcall.parsing.dialects.unmarked import read_unmarked
 from rightcall.parsing.illustration import in_listing, in_sentence, is_presented, is_quoted, json_values
-from rightcall.parsing.json_reader import Unreadable
+from rightcall.parsing.unreadable import Unreadable
 
 _NOISE = re.compile(
     r"<\|(?:open|close)\|>(?:response|message)<\|sep\|>|<\|(?:START|END)_(?:RESPONSE|TEXT)\|>"

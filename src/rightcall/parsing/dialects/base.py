@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rightcall.domain import ProblemKind
-from rightcall.parsing.json_reader import Unreadable
+from rightcall.parsing.unreadable import Unreadable
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import re
 
 from rightcall.parsing.dialects.base import Block, Context, Dialect, RawCall, skip_space, truncated
 from rightcall.parsing.dialects.envelope import calls_in, read_values
-from rightcall.parsing.json_reader import Unreadable
+from rightcall.parsing.unreadable import Unreadable
 
 _OPENER = re.compile(r"<\|START_ACTION\|>|^Action:\s*```(?:json)?(?=\s*\[)", re.MULTILINE)
 _CLOSE = re.compile(r"\s*(?:<\|END_ACTION\|>|```)")

@@ -9,7 +9,8 @@ import re
 
 from rightcall.domain import ProblemKind
 from rightcall.parsing.dialects.base import Block, Context, Dialect, RawCall, truncated, unparseable
-from rightcall.parsing.json_reader import Unreadable, read_json_at
+from rightcall.parsing.json_reader import read_json_at
+from rightcall.parsing.unreadable import Unreadable
 
 _OPENER = re.compile(r"<[｜|]tool▁calls▁begin[｜|]>|<[｜|]tool▁call▁begin[｜|]>")
 _CALL = re.compile(

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 
-from rightcall.parsing.coerce import RawText
+from rightcall.parsing.conversions import RawText
 from rightcall.parsing.dialects.base import Block, Context, Dialect, RawCall, one_newline_off, skip_space, truncated
-from rightcall.parsing.json_reader import Unreadable, read_json_at
+from rightcall.parsing.json_reader import read_json_at
+from rightcall.parsing.unreadable import Unreadable
 
 _OPENER = re.compile(r"^[ \t]*<(?P<name>[A-Za-z_][\w.\-]*)>", re.MULTILINE)
 _OBJECT = re.compile(r"\s*\{")

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from rightcall.parsing.dialects.base import Context, RawCall
-from rightcall.parsing.json_reader import Unreadable, read_json_at
+from rightcall.parsing.json_reader import read_json_at
 from rightcall.parsing.names import fold, match_name
+from rightcall.parsing.unreadable import Unreadable
 
 NAME_KEYS = ("name", "tool_name", "function_name", "tool", "function", "action", "recipient_name")
 ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "tool_input", "action_input", "params", "kwargs")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from rightcall.parsing.coerce import RawText
+from rightcall.parsing.conversions import RawText
 from rightcall.parsing.dialects.base import (
     Block,
     Context,
@@ -22,7 +22,9 @@ from rightcall.parsing.dialects.base import (
     truncated,
     unparseable,
 )
-from rightcall.parsing.json_reader import Unreadable, read_arguments_list, read_json_at
+from rightcall.parsing.json_reader import read_json_at
+from rightcall.parsing.json_repair import read_arguments_list
+from rightcall.parsing.unreadable import Unreadable
 
 _OPENER = re.compile(
     r"""(?:<(?:\w+:)?tool_call>\s*)?<function(?:=|\s+name=)["']?(?P<name>[^\s<>{}()"'=]+)["']?\s*(?P<gt>>|(?=[{(]))"""

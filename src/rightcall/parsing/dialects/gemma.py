@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from rightcall.domain import ProblemKind
-from rightcall.parsing.coerce import RawText
+from rightcall.parsing.conversions import RawText
 from rightcall.parsing.dialects.base import Block, Context, Dialect, RawCall, skip_space, unparseable
 from rightcall.parsing.dialects.envelope import calls_in, read_values
-from rightcall.parsing.json_reader import MAX_DEPTH, Unreadable
+from rightcall.parsing.json_repair import MAX_DEPTH
 from rightcall.parsing.names import match_name
+from rightcall.parsing.unreadable import Unreadable
 
 _OPENER = re.compile(
     r"<\|tool_call>\s*(?=call:|\Z)|<start_function_call>\s*(?=call:|\Z)|<\|tool_call>(?=c?a?l?l?:?\Z)"

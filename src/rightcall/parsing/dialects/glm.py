@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from rightcall.domain import ProblemKind
-from rightcall.parsing.coerce import RawText
+from rightcall.parsing.conversions import RawText
 from rightcall.parsing.dialects.base import (
     Block,
     Context,
@@ -20,8 +20,9 @@ from rightcall.parsing.dialects.base import (
     truncated,
     unparseable,
 )
-from rightcall.parsing.json_reader import Unreadable, read_json_at
+from rightcall.parsing.json_reader import read_json_at
 from rightcall.parsing.names import match_name
+from rightcall.parsing.unreadable import Unreadable
 
 _OPENER = re.compile(
     r"<(?P<p>longcat_)?tool_call>\s*(?P<name>[^\s<>{}\[\]()\"'`]*[^\s<>{}\[\]()\"'`:])\s*(?=<(?:longcat_)?arg_key>|</(?:longcat_)?tool_call>|\{|\Z)"

@@ -11,8 +11,9 @@ import re
 
 from rightcall.domain import ProblemKind
 from rightcall.parsing.dialects.base import Block, Context, Dialect, RawCall
-from rightcall.parsing.json_reader import Unreadable, read_json_at
+from rightcall.parsing.json_reader import read_json_at
 from rightcall.parsing.names import match_name
+from rightcall.parsing.unreadable import Unreadable
 
 _OPENER = re.compile(
     r"<\|channel\|>|<\|start\|>(?=\w)"

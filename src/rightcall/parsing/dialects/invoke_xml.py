@@ -11,9 +11,10 @@ from dataclasses import replace
 from typing import Any
 
 from rightcall.domain import ProblemKind
-from rightcall.parsing.coerce import RawText
+from rightcall.parsing.conversions import RawText
 from rightcall.parsing.dialects.base import Block, Context, Dialect, RawCall, one_newline_off, repeated, skip_space
-from rightcall.parsing.json_reader import Unreadable, read_json
+from rightcall.parsing.json_reader import read_json
+from rightcall.parsing.unreadable import Unreadable
 
 _DSML = r"[｜|‖]{1,2}DSML[｜|‖]{1,2}\s?"
 _PREFIX = rf"(?:{_DSML}|\w+:)?"

@@ -23,7 +23,8 @@ from rightcall.parsing.dialects.base import (
     unparseable,
 )
 from rightcall.parsing.dialects.envelope import calls_in, read_values
-from rightcall.parsing.json_reader import Unreadable, read_json, read_json_at
+from rightcall.parsing.json_reader import read_json, read_json_at
+from rightcall.parsing.unreadable import Unreadable
 
 _K2_OPENER = re.compile(r"<\|tool_calls?_section_begin\|>|<\|tool_call_begin\|>")
 _K2_CALL = re.compile(r"(?:<\|tool_call_begin\|>)?\s*(?P<id>[^<>{}\s]+)\s*<\|tool_call_argument_begin\|>\s*")

@@ -6,8 +6,9 @@ import re
 
 from rightcall.parsing.dialects.base import Block, Context, Dialect, RawCall, skip_space, truncated, unparseable
 from rightcall.parsing.dialects.envelope import calls_in, read_values, unread
-from rightcall.parsing.json_reader import Unreadable, read_json_at
+from rightcall.parsing.json_reader import read_json_at
 from rightcall.parsing.names import match_name
+from rightcall.parsing.unreadable import Unreadable
 
 _MARKER = "[TOOL_CALLS]"
 _OPENER = re.compile(r"\[TOOL_CALLS\]|\A\s*(?P<bare>[A-Za-z_][\w.\-]*)(?=\[ARGS\]\s*\{)")

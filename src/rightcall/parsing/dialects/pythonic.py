@@ -12,8 +12,9 @@ from typing import Any
 from rightcall.domain import ProblemKind
 from rightcall.parsing.dialects.base import Block, Context, Dialect, RawCall, skip_space, truncated, unparseable
 from rightcall.parsing.dialects.envelope import calls_in, read_values, unread
-from rightcall.parsing.json_reader import Unreadable, read_arguments_list
+from rightcall.parsing.json_repair import read_arguments_list
 from rightcall.parsing.names import match_name
+from rightcall.parsing.unreadable import Unreadable
 
 _NAME = re.compile(r"\s*([A-Za-z_][\w.\-]*)\s*\(")
 _PRINT = re.compile(r"\s*print\(\s*(?=[A-Za-z_][\w.\-]*\()")

@@ -12,7 +12,8 @@ from rightcall.domain import ProblemKind
 from rightcall.parsing.dialects.base import Block, Context, Dialect, RawCall, skip_space, truncated, unparseable
 from rightcall.parsing.dialects.envelope import calls_in, read_values, unread
 from rightcall.parsing.dialects.pythonic import read_marked_calls
-from rightcall.parsing.json_reader import Unreadable, read_json, read_json_at
+from rightcall.parsing.json_reader import read_json, read_json_at
+from rightcall.parsing.unreadable import Unreadable
 
 MARKERS = {
     "<tool_call>": "</tool_call>",

@@ -15,7 +15,7 @@ from rightcall.parsing.dialects.base import Block, Context, RawCall
 from rightcall.parsing.dialects.envelope import LOOKS_LIKE_CALL, calls_in, read_values, unread
 from rightcall.parsing.dialects.pythonic import cut_off, read_calls, read_marked_calls
 from rightcall.parsing.illustration import CALL_FENCES, EXAMPLE, in_listing
-from rightcall.parsing.json_reader import Unreadable
+from rightcall.parsing.unreadable import Unreadable
 
 _FENCE = re.compile(
     r"^[ \t]*```[ \t]*(?P<info>[\w\-]*)[ \t]*\n(?P<body>.*?)(?:\n[ \t]*```[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
