@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 from rightcall.cli.models import app
 from rightcall.errors import RightcallError, UpstreamError, UsageError
 from rightcall.providers import checkpoints
-from rightcall.providers.checkpoints import Checkpoint, WheelSource
+from rightcall.providers.checkpoints import Checkpoint
+from rightcall.providers.sources import WheelSource
 
 CONTENT = b"GGUF and so on"
 

