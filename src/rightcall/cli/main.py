@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from rightcall.cli import demo, log, models, parse, serve
+from rightcall.cli import demo, eval, log, models, parse, serve  # noqa: A004 - a command's name
 from rightcall.errors import RightcallError, UsageError
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app = typer.Typer(
 app.command("serve", epilog=serve.EPILOG)(serve.serve)
 app.command("parse", epilog=parse.EPILOG)(parse.parse)
 app.command("demo", epilog=demo.EPILOG)(demo.demo)
+app.add_typer(eval.app, name="eval")
 app.add_typer(log.app, name="log")
 app.add_typer(models.app, name="models")
 

@@ -19,9 +19,7 @@ import difflib
 import hashlib
 import json
 import os
-import platform
 import shutil
-import sys
 import tempfile
 import tomllib
 from collections.abc import Callable
@@ -32,15 +30,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rightcall.errors import UpstreamError, UsageError
+from rightcall.file_lock import take_lock
+from rightcall.folders import cache_folder
 from rightcall.providers.sources import HubSource, Progress, WheelSource, beside, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,21 +154,7 @@ def _fetch(checkpoint: Checkpoint, path: Path, progress: Progress) -> Path:
 
 
 def _place(checkpoint: Checkpoint) -> Path:
-    return _cache_folder() / "models" / f"{checkpoint.name}.gguf"
-
-
-def _cache_folder() -> Path:
-    if own := os.environ.get("RIGHTCALL_CACHE"):
-        return Path(own).expanduser()
-    if base := os.environ.get("XDG_CACHE_HOME"):
-        return Path(base) / "rightcall"
-    match platform.system():
-        case "Windows":
-            return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "rightcall"
-        case "Darwin":
-            return Path.home() / "Library" / "Caches" / "rightcall"
-        case _:
-            return Path.home() / ".cache" / "rightcall"
+    return cache_folder() / "models" / f"{checkpoint.name}.gguf"
 
 
 def _sha256(path: Path) -> str:
@@ -212,30 +193,7 @@ def _locked(path: Path, waiting: Callable[[], None]) -> Iterator[None]:
             f"The cache folder {path.parent} cannot be written: {error}. Set RIGHTCALL_CACHE to another one."
         ) from error
     with lock:  # closing releases it
-        if not _take(lock.fileno(), wait=False):
+        if not take_lock(lock.fileno(), wait=False):
             waiting()
-            _take(lock.fileno(), wait=True)
+            take_lock(lock.fileno(), wait=True)
         yield
-
-
-if sys.platform == "win32":
-
-    def _take(handle: int, *, wait: bool) -> bool:
-        while True:
-            try:
-                msvcrt.locking(handle, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
-            except OSError:
-                if not wait:
-                    return False
-                # LK_LOCK gives up after ten seconds; a download takes longer
-            else:
-                return True
-
-else:
-
-    def _take(handle: int, *, wait: bool) -> bool:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True

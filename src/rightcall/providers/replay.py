@@ -5,6 +5,7 @@ A recording is a JSONL file of objects with `request` (the body that was sent) a
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
@@ -17,14 +18,19 @@ from rightcall.ports import Delta
 
 
 class ReplayModel:
-    """Answers a request with the reply recorded for the same messages and tools."""
+    """Answers a request with the reply recorded for the same messages and tools.
+
+    `digest` is the file's, `sha256:` and hexadecimal.
+    """
 
     def __init__(self, path: Path) -> None:
         self._replies: dict[str, ModelReply] = {}
         try:
-            lines = path.read_text(encoding="utf-8").splitlines()
+            content = path.read_bytes()
+            lines = content.decode("utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"the recording {path} cannot be read: {error}") from error
+        self.digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
@@ -33,6 +39,10 @@ class ReplayModel:
                 self._replies[_key(entry["request"])] = reply_from_json(entry["response"])
             except (ValueError, KeyError, TypeError, UsageError) as error:
                 raise UsageError(f"{path}, line {number}, is no recorded exchange: {error}") from error
+
+    def holds(self, request: ModelRequest) -> bool:
+        """Whether the request was recorded."""
+        return _key(request_to_json(request)) in self._replies
 
     async def ask(self, request: ModelRequest) -> ModelReply:
         """The recorded reply. Raises `UpstreamError` where there is none."""

@@ -1,0 +1,156 @@
+"""What rightcall may do in a run: nothing (`bare`), read replies (`parse`), all of it (`full`), or as a file says.
+
+All arms ask the same first question, so their differences are due to what is made of the answer.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from rightcall.attempts import Proposal
+from rightcall.domain import ModelReply, Tool, ToolCall
+from rightcall.errors import UsageError
+from rightcall.evaluation.cases import Answer
+from rightcall.ladder import DEFAULT_LADDER, ONE_ATTEMPT, Ladder
+from rightcall.parsing.parse import ParsingPolicy
+from rightcall.record import note_to_json, problem_to_json
+from rightcall.schema.compiled import compile_tools
+from rightcall.turn import Kit
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """What rightcall may do.
+
+    `attempts`, `next_calls`, `deadline` (seconds a case) and `tools_in_prompt` are the settings of those names;
+    `text_calls` looks for calls in the text; `larger` asks the larger model last, where one is given; `reads`
+    is off for `bare` alone: native calls are taken as they are.
+    """
+
+    name: str
+    attempts: int = len(DEFAULT_LADDER.rungs)
+    next_calls: int = DEFAULT_LADDER.next_calls
+    deadline: float = DEFAULT_LADDER.seconds
+    tools_in_prompt: bool = False
+    text_calls: bool = True
+    larger: bool = True
+    reads: bool = True
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Everything but the name, for the run's record."""
+        return {item.name: getattr(self, item.name) for item in fields(self) if item.name != "name"}
+
+    def kit(self, kit: Kit, larger: str = "") -> Kit:
+        """The kit with what this arm allows. `larger` names the model of the last attempt, if there is one."""
+        ladder = Ladder(DEFAULT_LADDER.rungs[: self.attempts], next_calls=self.next_calls, seconds=self.deadline)
+        if not self.reads:
+            ladder = replace(ONE_ATTEMPT, seconds=self.deadline)
+        elif self.larger and larger:
+            ladder = ladder.with_larger(larger)
+        parsing = ParsingPolicy(text_calls=self.text_calls)
+        return replace(kit, ladder=ladder, parsing=parsing, in_prompt=self.tools_in_prompt)
+
+    def answer(self, proposal: Proposal, tools: tuple[Tool, ...]) -> Answer:
+        """What a client gets of a proposal."""
+        if not self.reads:
+            return _bare_answer(proposal.last.reply, tools)
+        meant = proposal.calls or proposal.status == "unresolved"
+        return Answer(
+            status=proposal.status,
+            calls=proposal.calls,
+            text=proposal.text,
+            valid=bool(proposal.calls) if meant else None,
+            problems=tuple(problem_to_json(problem) for problem in proposal.problems),
+            notes=tuple(note_to_json(note) for note in proposal.notes),
+        )
+
+
+BARE = Arm("bare", attempts=1, next_calls=0, text_calls=False, larger=False, reads=False)
+PARSE = Arm("parse", attempts=1, next_calls=0, larger=False)
+FULL = Arm("full")
+_NAMED = {arm.name: arm for arm in (BARE, PARSE, FULL)}
+_KINDS: Mapping[str, type] = {
+    "attempts": int,
+    "next_calls": int,
+    "deadline": float,
+    "tools_in_prompt": bool,
+    "text_calls": bool,
+    "larger": bool,
+}
+
+
+def load_arm(text: str) -> Arm:
+    """An arm by its name, or from a TOML file of settings; the file's name without its ending is the arm's.
+
+    Raises:
+        UsageError: no such arm, or what in the file is wrong.
+    """
+    if text in _NAMED:
+        return _NAMED[text]
+    path = Path(text)
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(
+            f"the arm {text!r} is none of {', '.join(_NAMED)}, and no file that can be read: {error.strerror}"
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"the arm's file {path} is no TOML: {error}") from error
+    return Arm(path.stem, **_checked(values, path))
+
+
+def _checked(values: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    for name, value in values.items():
+        kind = _KINDS.get(name)
+        if kind is None:
+            raise UsageError(f"{path} sets {name!r}; an arm has {', '.join(_KINDS)}")
+        if not _fits(kind, value):
+            raise UsageError(f"{path} sets {name} to {value!r}; it must be {kind.__name__}, and not negative")
+    if not 1 <= values.get("attempts", 1) <= len(DEFAULT_LADDER.rungs):
+        raise UsageError(f"{path} sets attempts to {values['attempts']}; allowed: 1 to {len(DEFAULT_LADDER.rungs)}")
+    return dict(values)
+
+
+def _fits(kind: type, value: Any) -> bool:
+    if kind is bool or isinstance(value, bool):
+        return kind is bool and isinstance(value, bool)
+    return isinstance(value, int | float if kind is float else int) and value >= 0
+
+
+def _bare_answer(reply: ModelReply, tools: tuple[Tool, ...]) -> Answer:
+    """What a client of the bare server gets: native calls whose arguments are a JSON object, as they are."""
+    toolset = compile_tools(tools)
+    calls: list[ToolCall] = []
+    problems: list[Mapping[str, Any]] = []
+    for native in reply.tool_calls:
+        arguments = _strict(native.arguments)
+        if arguments is None:
+            problems.append(_problem("unparseable", "arguments", native.name, "the arguments are no JSON object"))
+            continue
+        calls.append(ToolCall(native.id or "", native.name, arguments))
+        if native.name not in toolset.by_name:
+            problems.append(_problem("unknown_tool", "selection", native.name, "no such tool is offered"))
+        elif not toolset.by_name[native.name].accepts(arguments):
+            problems.append(_problem("constraint", "arguments", native.name, "the schema refuses the arguments"))
+    if not reply.tool_calls:
+        return Answer("text", text=reply.text)
+    return Answer("calls" if calls else "unresolved", tuple(calls), reply.text, not problems, tuple(problems))
+
+
+def _strict(arguments: Any) -> dict[str, Any] | None:
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments)
+        except (ValueError, RecursionError):
+            return None
+    return arguments if isinstance(arguments, dict) else None
+
+
+def _problem(kind: str, family: str, tool: str, message: str) -> dict[str, Any]:
+    return {"kind": kind, "family": family, "path": "", "message": message, "tool": tool}

@@ -1,0 +1,146 @@
+"""The model of a run, found by its name: on a server, in this machine, or in a recording."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tomllib
+from collections.abc import AsyncGenerator, Callable, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from rightcall.assemble import base_url
+from rightcall.domain import ModelRequest
+from rightcall.errors import UsageError
+from rightcall.ports import ModelClient
+from rightcall.providers import checkpoints
+from rightcall.providers.llama_cpp import EmbeddedServer
+from rightcall.providers.openai_compatible import OpenAICompatible, upstream_client
+from rightcall.providers.replay import ReplayModel
+
+REPLAY = "replay:"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelEntry:
+    """Where a model is and what it costs: one table of a models file, or what the command line says.
+
+    `model` is its name on the server (its own name where it is empty), `api_key_env` the environment variable
+    with the credential, `larger` the entry that is asked last, `price` dollars a million tokens (`input`,
+    `output`) or a second (`second`).
+    """
+
+    name: str
+    upstream: str = ""
+    model: str = ""
+    api_key_env: str = ""
+    larger: str = ""
+    sampling: Mapping[str, Any] = field(default_factory=dict)
+    price: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenModel:
+    """A model ready to be asked. `build` is what is known of it; `served` its name on its server.
+
+    `holds` says whether it can answer a request at all; a recording can answer only what was recorded.
+    """
+
+    entry: ModelEntry
+    client: ModelClient
+    served: str
+    build: str
+    holds: Callable[[ModelRequest], bool] | None = None
+
+
+@contextlib.asynccontextmanager
+async def open_model(
+    entry: ModelEntry, *, slots: int = 1, pull: Callable[[checkpoints.Checkpoint], Path] = checkpoints.pull
+) -> AsyncGenerator[OpenModel, None]:
+    """Opens a model for as long as the context lasts: `replay:FILE`, one on a server, or a checkpoint.
+
+    A checkpoint is fetched by `pull` where it is not here, and served in this machine to `slots` requests at once.
+
+    Raises:
+        UsageError: there is no such model, or no way to reach it.
+        UpstreamError: it could not be started.
+    """
+    if entry.name.startswith(REPLAY):
+        path = Path(entry.name.removeprefix(REPLAY))
+        replay = ReplayModel(path)
+        yield OpenModel(entry, replay, "", f"{REPLAY}{replay.digest}", replay.holds)
+    elif entry.upstream:
+        url = base_url(entry.upstream)
+        async with upstream_client() as http:
+            yield OpenModel(entry, OpenAICompatible(url, http, _headers(entry)), entry.model or entry.name, url)
+    else:
+        checkpoint = checkpoints.find(entry.name)
+        path = checkpoints.cached_path(checkpoint) or pull(checkpoint)
+        build = f"sha256:{checkpoint.sha256} llama.cpp:xllamacpp-{_xllamacpp()}"
+        with EmbeddedServer(path, alias=checkpoint.name, slots=slots) as server:
+            async with upstream_client() as http:
+                yield OpenModel(entry, OpenAICompatible(server.base_url, http), checkpoint.name, build)
+
+
+def load_models(path: Path) -> dict[str, ModelEntry]:
+    """The entries of a models file (TOML): a table `[models.NAME]` each.
+
+    Raises:
+        UsageError: what in the file is wrong, and what is allowed.
+    """
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8")).get("models", {})
+    except OSError as error:
+        raise UsageError(f"the models file {path} cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"the models file {path} is no TOML: {error}") from error
+    if not isinstance(tables, dict) or not tables:
+        raise UsageError(f"the models file {path} has no table [models.NAME]")
+    entries = {name: _entry(name, table, path) for name, table in tables.items()}
+    for entry in entries.values():
+        if entry.larger and entry.larger not in entries:
+            raise UsageError(f"{path}: {entry.name!r} names {entry.larger!r} as its larger model, which is not there")
+    return entries
+
+
+_TEXTS = ("upstream", "model", "api_key_env", "larger")
+_PRICES = ("input", "output", "second")
+
+
+def _entry(name: str, table: Any, path: Path) -> ModelEntry:
+    allowed = (*_TEXTS, "sampling", "price")
+    if not isinstance(table, dict):
+        raise UsageError(f"{path}: [models.{name}] is no table; it may hold {', '.join(allowed)}")
+    for key, value in table.items():
+        if key not in allowed:
+            raise UsageError(f"{path}: [models.{name}] sets {key!r}; allowed: {', '.join(allowed)}")
+        if not isinstance(value, str if key in _TEXTS else dict):
+            raise UsageError(f"{path}: [models.{name}] sets {key} to {value!r}, which is no {_kind(key)}")
+    for key, value in table.get("price", {}).items():
+        if key not in _PRICES or isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+            raise UsageError(
+                f"{path}: [models.{name}.price] sets {key} to {value!r}; allowed are input and output, in dollars a"
+                " million tokens, and second, in dollars"
+            )
+    return ModelEntry(name, **table)
+
+
+def _kind(key: str) -> str:
+    return "text" if key in _TEXTS else "table"
+
+
+def _headers(entry: ModelEntry) -> dict[str, str]:
+    if not entry.api_key_env:
+        return {}
+    if not (key := os.environ.get(entry.api_key_env)):
+        raise UsageError(f"the model {entry.name!r} needs its credential in the environment: {entry.api_key_env}")
+    return {"authorization": f"Bearer {key}"}
+
+
+def _xllamacpp() -> str:
+    try:
+        return version("xllamacpp")
+    except PackageNotFoundError:  # EmbeddedServer says what to install
+        return "none"
