@@ -1,0 +1,116 @@
+"""The questions that mean the same in every suite: were the right tools called, are the arguments right.
+
+Calls match an alternative in any order, each wanted call by one call of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rightcall.domain import Tool, ToolCall
+from rightcall.evaluation.cases import SELECTION_ERRORS, Accepted, Answer, Case, ExpectedCall, Score
+from rightcall.evaluation.normalise import same_value
+
+MISALIGNMENT, CONFUSION, CONTEXT = SELECTION_ERRORS
+SIMILAR = 0.05
+"""From which share of common words two tools count as similar: a coarse line. Of the pairs that MetaTool calls
+similar (a tool and its nine nearest by embedding) 40 % reach it, of all pairs of its tools 8 %."""
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_SAYS_LITTLE = frozenset(
+    re.findall(
+        r"\w+",
+        "a an and any are as at be by can for from get has have how if in into is it its of on or our out set so "
+        "than that the their them this to tool use used user users using via what when which with you your",
+    )
+)
+
+
+def judge(case: Case, answer: Answer) -> Score:
+    """How right an answer is by the case's own accepted calls; success is having the arguments right."""
+    selection = selects(case, answer.calls)
+    arguments = selection and any(
+        _matched(answer.calls, alternative, case.normaliser) for alternative in case.accepted
+    )
+    return Score(arguments, selection, arguments, selection_error=selection_error(case, answer))
+
+
+def selects(case: Case, calls: Sequence[ToolCall]) -> bool:
+    """Whether the tools of an alternative were called, as often as wanted, whatever the arguments."""
+    called = Counter(call.name for call in calls)
+    return any(called == Counter(wanted.name for wanted in alternative) for alternative in case.accepted)
+
+
+def selection_error(case: Case, answer: Answer) -> str:
+    """Which of PA-Tool's three kinds of selection error it is (Appendix E), or none.
+
+    The paper had a model judge whether a wrong tool is similar to the right one. Here it is the share of words that
+    name and description have in common, so the line between confusion and context is drawn mechanically; where no
+    tool is right there is none to confuse it with. Right tools in the wrong number are none of the three kinds.
+    """
+    if selects(case, answer.calls):
+        return ""
+    offered = {tool.name: tool for tool in case.tools}
+    if any(problem.get("kind") == "unknown_tool" for problem in answer.problems):
+        return MISALIGNMENT
+    called = {call.name for call in answer.calls}
+    if called - offered.keys():
+        return MISALIGNMENT
+    right = {wanted.name for alternative in case.accepted for wanted in alternative}
+    wrong = called - right
+    if not wrong:
+        return ""
+    pairs = [(offered[name], offered[other]) for name in wrong for other in right if other in offered]
+    return CONFUSION if any(likeness(*pair) >= SIMILAR for pair in pairs) else CONTEXT
+
+
+def likeness(one: Tool, other: Tool) -> float:
+    """The share of words that names and descriptions of two tools have in common (Jaccard), 0 to 1."""
+    words, others = _words(one), _words(other)
+    return len(words & others) / len(words | others) if words and others else 0.0
+
+
+def _words(tool: Tool) -> frozenset[str]:
+    words = (word.lower() for word in _WORD.findall(f"{tool.name} {tool.description}"))
+    # Plurals are cut so that `flight` and `flights` meet; nothing else is stemmed.
+    return frozenset(word.removesuffix("s") if len(word) > 3 else word for word in words if word not in _SAYS_LITTLE)  # noqa: PLR2004
+
+
+def _matched(calls: Sequence[ToolCall], wanted: Accepted, rules: Mapping[str, Sequence[str]]) -> bool:
+    """Whether each wanted call has a call of its own. Augmenting paths: a greedy choice can block a right one."""
+    fits = [[is_call(call, one, rules) for call in calls] for one in wanted]
+    holder: dict[int, int] = {}
+
+    def seat(index: int, tried: set[int]) -> bool:
+        for place, fit in enumerate(fits[index]):
+            if fit and place not in tried:
+                tried.add(place)
+                if place not in holder or seat(holder[place], tried):
+                    holder[place] = index
+                    return True
+        return False
+
+    return len(calls) == len(wanted) and all(seat(index, set()) for index in range(len(wanted)))
+
+
+def is_call(call: ToolCall, wanted: ExpectedCall, rules: Mapping[str, Sequence[str]]) -> bool:
+    """Whether a call is the wanted one: the name, no argument too many or missing, each value an accepted one."""
+    if call.name != wanted.name:
+        return False
+    if wanted.arguments is None:
+        return True
+    if not call.arguments.keys() <= wanted.arguments.keys():
+        return False
+    return all(
+        _accepted(call.arguments[name], values, rules.get(name, rules.get("*", ())))
+        if name in call.arguments
+        else name in wanted.optional
+        for name, values in wanted.arguments.items()
+    )
+
+
+def _accepted(got: Any, values: Sequence[Any], rules: Sequence[str]) -> bool:
+    return any(same_value(got, value, rules) for value in values)
