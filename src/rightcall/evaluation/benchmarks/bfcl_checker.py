@@ -103,16 +103,16 @@ def _right(value: Any, declared: Mapping[str, Any], accepted: Sequence[Any]) -> 
 
 def _compared_as(value: Any, expected: type, inner: type | None, accepted: Sequence[Any]) -> str | None:
     """How a value is compared with the accepted ones; None where its type is wrong."""
-    first = _first_type(accepted)
-    if type(value) is not expected:
-        return "itself" if first is not None and type(value) is first else None
+    first, got = _first_type(accepted), type(value)
+    if got is not expected:
+        return "itself" if got is first else None
     if inner and not any(_has_items(value, option, inner) for option in accepted):
         return None
     if first not in {None, expected}:
         return "itself"
     if expected is list:
         return "objects" if inner is dict else "list"
-    return {dict: "object", str: "string"}.get(expected, "itself")
+    return "object" if expected is dict else "string" if expected is str else "itself"
 
 
 def _has_items(value: Sequence[Any], option: Any, inner: type) -> bool:
