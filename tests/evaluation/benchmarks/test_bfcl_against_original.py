@@ -151,7 +151,7 @@ def _mutated(calls: Calls, case: Case, rng: random.Random) -> Calls:
 def test_the_verdict_is_the_originals_on_right_answers_and_on_mutated_ones(
     shared: Path, original: Original, category: str
 ) -> None:
-    rng = random.Random(f"mutations of {category}")
+    rng = random.Random(f"mutations of {category}")  # noqa: S311
     seen: Counter[str] = Counter()
     cases = _cases(shared, category)
     for case in cases.values():
@@ -185,7 +185,7 @@ def test_the_verdict_is_the_originals_on_every_recorded_reply(shared: Path, orig
 def test_the_suites_score_is_the_checkers(shared: Path) -> None:
     suite = BfclSuite("parallel", shared / "data")
     case = next(iter(suite.cases()))
-    rng = random.Random(1)
+    rng = random.Random(1)  # noqa: S311
     for calls in (_right(case, rng), _right(case, rng)[::-1], _right(case, rng)[:1]):
         made = tuple(ToolCall("", name, arguments) for call in calls for name, arguments in call.items())
         score = suite.score(case, Answer("calls", made, valid=True))

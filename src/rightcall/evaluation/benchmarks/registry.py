@@ -6,6 +6,8 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from rightcall.errors import UsageError
+from rightcall.evaluation.benchmarks.apibank import LEVELS as API_LEVELS
+from rightcall.evaluation.benchmarks.apibank import ApiBankSuite
 from rightcall.evaluation.benchmarks.bfcl import CATEGORIES, BfclSuite
 from rightcall.evaluation.benchmarks.metatool import TASKS, MetaToolSuite
 from rightcall.evaluation.benchmarks.rotbench import LEVELS, TURNS, RoTBenchSuite
@@ -21,6 +23,7 @@ def suite_names() -> list[str]:
         *(f"bfcl:{category}" for category in CATEGORIES),
         *(f"metatool:{task}" for task in TASKS),
         *(f"rotbench:{level}:{turn}" for level in LEVELS for turn in TURNS),
+        *(f"apibank:{level}" for level in API_LEVELS),
     ]
 
 
@@ -57,6 +60,8 @@ def _suite(benchmark: str, rest: str, folder: Path, seed: int) -> Suite:
             return BfclSuite(rest, folder)
         case "metatool":
             return MetaToolSuite(rest, folder, seed)
+        case "apibank":
+            return ApiBankSuite(rest, folder)
         case _:
             level, _, turn = rest.partition(":")
             return RoTBenchSuite(level, turn, folder)
@@ -66,5 +71,5 @@ def _families() -> str:
     return (
         f"bfcl:{{{','.join(CATEGORIES)}}}, metatool:{{{','.join(TASKS)}}}, "
         f"rotbench:{{{','.join(LEVELS)}}}:{{{','.join(TURNS)}}}, "
-        f"or the path of a case file ({', '.join(CASE_FILES)})"
+        f"apibank:{{{','.join(API_LEVELS)}}}, or the path of a case file ({', '.join(CASE_FILES)})"
     )
