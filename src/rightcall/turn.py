@@ -97,14 +97,14 @@ async def turn(request: ModelRequest, kit: Kit, *, live: bool) -> AsyncGenerator
     try:
         offered = _usable(request, tools)
         callable_tools = Toolset() if request.choice.mode is ChoiceMode.NONE else tools
-        gate = TextGate(callable_tools)
+        gate = TextGate(callable_tools) if live else None
         while rung := next_rung([a.outcome for a in attempts], kit.ladder, seconds=kit.clock.monotonic() - began):
             asked = shown_request(offered, rung, shown_again(attempts, rung), in_prompt=kit.in_prompt)
             record.asking(len(attempts) + 1, rung, asked, len(request.messages))
             asked_at = kit.clock.monotonic()
             reply = ModelReply()
             try:
-                if live and not attempts:
+                if gate and not attempts:
                     async with aclosing(kit.model.stream(asked)) as deltas:
                         async for delta in _until(kit, began, deltas):
                             text, reasoning = gate.feed(delta.text)
@@ -125,7 +125,8 @@ async def turn(request: ModelRequest, kit: Kit, *, live: bool) -> AsyncGenerator
             attempts.append(attempt)
             record.answered(attempt)
         proposal = conclude(identifier, attempts, tools.problems)
-        text, reasoning = gate.rest(Reading(text=proposal.text, reasoning=proposal.reasoning))
+        said = Reading(text=proposal.text, reasoning=proposal.reasoning)
+        text, reasoning = gate.rest(said) if gate else (said.text, said.reasoning)
         yield Shown(text, "" if live and attempts[0].reply.reasoning else reasoning)
         record.ended(proposal, kit.clock.monotonic() - began)
         yield proposal

@@ -1,6 +1,7 @@
 """Tools made ready: broken ones are put aside and said, the others work; nothing is ever fetched."""
 
 import socket
+from collections import OrderedDict
 
 import pytest
 
@@ -267,3 +268,26 @@ def test_true_is_no_integer_and_a_whole_number_is_one():
     assert tool.accepts({"n": 1.0})
     assert not tool.accepts({"n": True})
     assert not tool.accepts({"n": 1.5})
+
+
+def test_a_schema_that_is_changed_in_place_is_read_again():
+    parameters = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    tool = Tool("t", parameters=parameters)
+    assert compile_tool(tool).accepts({"n": 1})
+
+    parameters["properties"]["n"]["type"] = "string"
+
+    assert not compile_tool(tool).accepts({"n": 1})
+
+
+def test_true_and_1_in_a_schema_are_not_taken_for_the_same():
+    one, true = ({"properties": {"a": {"const": value}}} for value in (1, True))
+
+    assert compile_tool(Tool("t", parameters=one)).accepts({"a": 1})
+    assert not compile_tool(Tool("t", parameters=true)).accepts({"a": 1})
+
+
+def test_a_schema_in_other_classes_than_jsons_own_works():
+    parameters = OrderedDict(type="object", properties={"a": {"enum": ("x", "y")}})
+
+    assert compile_tool(Tool("t", parameters=parameters)).accepts({"a": "x"})

@@ -32,6 +32,11 @@ def read_json(text: str, keys: Collection[str] = ()) -> Read:
     if _ESCAPED.match(text) and (decoded := _decoded_once(text.strip())):
         return decoded
     body, repairs = _unwrapped(text)
+    if repairs:
+        try:
+            return Read(strict_json(body), len(body), repairs)
+        except ValueError:
+            pass
     read = repair_json(body, 0, keys)
     return _with_rest(body, read, repairs, keys)
 
@@ -56,7 +61,7 @@ def strict_json(text: str) -> Any:
         ValueError: with the position of the fault.
     """
     value = jiter.from_json(text.encode("utf-8", "surrogatepass"), catch_duplicate_keys=True, allow_inf_nan=False)
-    if not _finite(value):
+    if _holds_infinity([value]):
         raise ValueError("a number is beyond the range of a double")
     return value
 
@@ -83,19 +88,20 @@ _DECODER = json.JSONDecoder(
     object_pairs_hook=_without_duplicates, parse_constant=_no_constant, parse_float=_finite_float
 )
 _CLOSERS = re.compile(r"(?:[\s﻿}\])]|</s>|<\|[^<>|]{1,40}\|>|<｜[^<>｜]{1,40}｜>|```|;)*\Z")
-_FENCE = re.compile(r"\s*```[ \t]*\w*[ \t]*\r?\n(.*?)\n?[ \t]*(?:```)?\s*\Z", re.DOTALL)
+_FENCE = re.compile(r"\s*```[ \t]*\w*[ \t]*\r?\n")
 _ESCAPED = re.compile(r"\s*\{\s*\\\"")
 _OBJECT_IN = re.compile(r"\{\s*[\"'}]")
 
 
-def _finite(value: Any) -> bool:
-    if isinstance(value, float):
-        return math.isfinite(value)
-    if isinstance(value, dict):
-        return all(map(_finite, value.values()))
-    if isinstance(value, list):
-        return all(map(_finite, value))
-    return True
+def _holds_infinity(value: Any) -> bool:
+    for item in value.values() if type(value) is dict else value:
+        kind = type(item)
+        if kind is float:
+            if math.isinf(item):
+                return True
+        elif (kind is dict or kind is list) and _holds_infinity(item):
+            return True
+    return False
 
 
 def _decoded_once(text: str) -> Read | None:
@@ -108,8 +114,10 @@ def _decoded_once(text: str) -> Read | None:
 
 def _unwrapped(text: str) -> tuple[str, tuple[str, ...]]:
     """The text without a fence around it, which is decoration."""
-    fenced = _FENCE.match(text)
-    return (fenced[1], ("fence",)) if fenced else (text, ())
+    opened = _FENCE.match(text)
+    if opened is None:
+        return text, ()
+    return text[opened.end() :].rstrip().removesuffix("```").rstrip(), ("fence",)
 
 
 def _with_rest(text: str, read: Read, repairs: tuple[str, ...], keys: Collection[str]) -> Read:

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from rightcall.domain import ProblemKind
 from rightcall.parsing.json_scalars import Escape, read_escape, read_number
@@ -20,6 +20,11 @@ from rightcall.parsing.unreadable import Unreadable, cut_at, unparseable_at
 MAX_DEPTH = 128
 
 _BLANK = re.compile(r"(?:[\s﻿]|\\[nrt]|//[^\n]*|/\*.*?\*/|#[^\n]*)*", re.DOTALL)
+# Most of what stands in a text that needs repair is plain JSON; one match reads each of these.
+_SOLID = frozenset(map(chr, range(33, 127))) - frozenset("\\/#")
+_PLAIN_KEY = re.compile(r'"([^"\\\x00-\x1f]*+)"[ \t\r\n]*+:')
+_PLAIN_STRING = re.compile(r'"([^"\\\x00-\x1f]*+)"(?=[ \t\r\n]*+[,}\]])')
+_PLAIN_COMMA = re.compile(r'[ \t\r\n]*+,[ \t\r\n]*+(?=[\w"{\[-])')
 _COLON = re.compile(r"\s*:")
 _SPACE = re.compile(r"[\s﻿]*")
 _WORD = re.compile(r"[A-Za-z_$][\w$-]*")
@@ -37,8 +42,7 @@ _UNSURE_END = "a string holds quotes that are not escaped, and where it ends is 
 _PATH = re.compile(r".*\b[A-Za-z]:\\.*|[\w.\-\\/:\n\r\t\f\b]+", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(NamedTuple):
     """A value, where it ends in the text, and the kinds of repair it took (empty: it was valid JSON)."""
 
     value: Any
@@ -114,6 +118,8 @@ class _Reader:
             return self.array(at, depth)
         if char == "(" and self.in_call:
             return self.parenthesised(at, depth)
+        if char == '"' and (plain := _PLAIN_STRING.match(self.text, at)):
+            return plain[1], plain.end()
         if char in _QUOTES:
             return self.string(at, self.closes_value)
         if char in "+-.0123456789" and char:
@@ -129,16 +135,13 @@ class _Reader:
             return self.doubled(at, depth)
         at = self.blank(at + 1)
         while True:
-            char = self.char(at)
-            if char == "}":
+            if plain := _PLAIN_KEY.match(self.text, at):
+                key, at = plain[1], plain.end()
+            elif self.char(at) == "}":
                 return found, at + 1
-            if char == "]":
-                raise unparseable_at(at, "']' closes what '{' opened")
-            key, at = self.key(at)
-            at = self.blank(at)
-            if self.char(at) != ":":
-                raise unparseable_at(at, f"':' is expected after the key {json.dumps(key)}")
-            value, at = self.value(self.blank(at + 1), depth + 1)
+            else:
+                key, at = self.key(at)
+            value, at = self.value(self.blank(at), depth + 1)
             if key in found and not same_value(found[key], value):
                 raise Unreadable(
                     ProblemKind.AMBIGUOUS, f"the key {json.dumps(key)} stands twice, with two values", at
@@ -146,7 +149,7 @@ class _Reader:
             if key in found:
                 self.note("repeated_key")
             found[key] = value
-            at = self.separator(self.blank(at), "}", self.begins_pair)
+            at = self.separator(at, "}", self.begins_pair)
 
     def doubled(self, at: int, depth: int) -> tuple[dict[str, Any], int]:
         """An object between a template's doubled braces, copied by the model."""
@@ -169,7 +172,7 @@ class _Reader:
                 raise unparseable_at(at, "'}' closes what '[' opened")
             value, at = self.value(at, depth + 1)
             found.append(value)
-            at = self.separator(self.blank(at), closer, self.begins_object)
+            at = self.separator(at, closer, self.begins_object)
 
     def parenthesised(self, at: int, depth: int) -> tuple[Any, int]:
         """Python's parentheses: a tuple, which is a list in JSON, or just a value."""
@@ -179,6 +182,9 @@ class _Reader:
 
     def separator(self, at: int, closer: str, may_follow: Callable[[int], bool]) -> int:
         """Moves over the comma behind an element. A missing one is put in where the next element is certain."""
+        if plain := _PLAIN_COMMA.match(self.text, at):
+            return plain.end()
+        at = self.blank(at)
         char = self.char(at)
         if char == ",":
             after = self.blank(at + 1)
@@ -193,20 +199,27 @@ class _Reader:
         raise unparseable_at(at, f"',' or '{closer}' is expected, not {json.dumps(char)}")
 
     def begins_pair(self, at: int) -> bool:
-        match = _KEY_AFTER.match("," + self.text[at : at + 200])
-        return match is not None
+        return _KEY_AFTER.match("," + self.text[at : at + 200]) is not None
 
     def begins_object(self, at: int) -> bool:
         return self.text[at] == "{"
 
     def key(self, at: int) -> tuple[str, int]:
-        if self.char(at) in _QUOTES:
-            return self.string(at, self.closes_key)
-        word = _WORD.match(self.text, at)
-        if not word:
-            raise unparseable_at(at, f"a key is expected, not {json.dumps(self.text[at])}")
-        self.note("unquoted_key")
-        return word[0], word.end()
+        """A key, and the position behind its colon."""
+        char = self.char(at)
+        if char == "]":
+            raise unparseable_at(at, "']' closes what '{' opened")
+        if char in _QUOTES:
+            key, at = self.string(at, self.closes_key)
+        elif word := _WORD.match(self.text, at):
+            self.note("unquoted_key")
+            key, at = word[0], word.end()
+        else:
+            raise unparseable_at(at, f"a key is expected, not {json.dumps(char)}")
+        at = self.blank(at)
+        if self.char(at) != ":":
+            raise unparseable_at(at, f"':' is expected after the key {json.dumps(key)}")
+        return key, at + 1
 
     def literal(self, at: int) -> tuple[bool | None, int]:
         char = self.char(at)
@@ -287,10 +300,10 @@ class _Reader:
         return True
 
     def finished(self, value: str, escapes: set[Escape]) -> str:
-        if {Escape.UNKNOWN, Escape.CONTROL} <= escapes and _PATH.fullmatch(value):
+        if escapes >= {Escape.UNKNOWN, Escape.CONTROL} and _PATH.fullmatch(value):
             reason = "a Windows path whose backslashes are partly escapes; write each backslash twice"
             raise Unreadable(ProblemKind.AMBIGUOUS, reason)
-        if not escapes.isdisjoint((Escape.UNKNOWN, Escape.NEEDLESS)):
+        if escapes and not escapes.isdisjoint((Escape.UNKNOWN, Escape.NEEDLESS)):
             self.note("invalid_escape")
         if not value.isprintable() and any(char in value for char in "\n\r\t\f\b\x00"):
             self.note("control_character")
@@ -299,6 +312,10 @@ class _Reader:
     # -- small steps -------------------------------------------------------------------------------------
 
     def blank(self, at: int) -> int:
+        if self.text.startswith(" ", at):
+            at += 1
+        if self.text[at : at + 1] in _SOLID:
+            return at
         end = blank_end(self.text, at)
         if end != at and _end(_SPACE, self.text, at) != end:
             self.note("comment_or_escape_between")

@@ -27,7 +27,7 @@ from rightcall.parsing.conversions import has_raw, plain
 from rightcall.parsing.dialects.base import Context, RawCall
 from rightcall.parsing.dialects.envelope import calls_in
 from rightcall.parsing.json_reader import read_json
-from rightcall.parsing.names import Match, fold, match_name, suggest
+from rightcall.parsing.names import fold, match_name, suggest
 from rightcall.parsing.text import read_text, split_reasoning
 from rightcall.parsing.unreadable import Unreadable
 from rightcall.schema.compiled import CompiledTool, Toolset
@@ -122,10 +122,12 @@ class _Parse:
     def call(self, raw: RawCall) -> ToolCall | Problem:
         """One raw call as a call of a declared tool, or why it is none."""
         identifier = raw.id or self.make_id()
-        match = Match(raw.name) if raw.name in self.tools.by_name else match_name(raw.name, self.tools.names)
-        if match.name is None:
-            return _unknown(raw.name, match.candidates, self.tools.names, identifier)
-        tool = self.tools.by_name[match.name]
+        tool, named = self.tools.by_name.get(raw.name), None
+        if tool is None:
+            match = match_name(raw.name, self.tools.names)
+            if match.name is None:
+                return _unknown(raw.name, match.candidates, self.tools.names, identifier)
+            tool, named = self.tools.by_name[match.name], match.note
         if raw.fault:
             return _fault_problem(raw.fault, tool.name, identifier)
         try:
@@ -134,18 +136,20 @@ class _Parse:
             return _fault_problem(fault, tool.name, identifier)
         if isinstance(arguments, Problem):
             return arguments
-        repaired = tuple(Note(kind, Grade.LOSSLESS) for kind in raw.repairs)
-        named = (match.note,) if match.note else ()
-        every = tuple(_of(tool.name, note) for note in (*named, *repaired, *notes))
+        if not (named or raw.repairs or notes):
+            return ToolCall(identifier, tool.name, arguments)
+        repaired = [Note(kind, Grade.LOSSLESS) for kind in raw.repairs]
+        every = tuple(_of(tool.name, note) for note in ([named] if named else []) + repaired + notes)
         return ToolCall(identifier, tool.name, arguments, every)
 
     def arguments(self, written: Any, tool: CompiledTool) -> tuple[dict[str, Any] | Problem, list[Note]]:
         notes: list[Note] = []
-        value = written
-        if isinstance(value, str):
-            value, repairs = _decoded(value, tool)
-            notes += (Note(kind, Grade.LOSSLESS) for kind in repairs)
-        if type(value) is dict and value.keys() <= tool.declared and not has_raw(value) and tool.accepts(value):
+        value, is_text = written, isinstance(written, str)
+        if is_text:
+            value, repairs = _decoded(written, tool)
+            notes += [Note(kind, Grade.LOSSLESS) for kind in repairs]
+        typed = type(value) is dict and value.keys() <= tool.declared and (is_text or not has_raw(value))
+        if typed and tool.accepts(value):
             return value, notes
         value = _unboxed(value, tool, notes)
         if not isinstance(value, dict):
@@ -224,7 +228,11 @@ def _expanded(raw: list[RawCall], tools: Toolset) -> list[RawCall]:
     found: list[RawCall] = []
     for call in raw:
         inner = None
-        if fold(call.name) in _CARRIERS and match_name(call.name, tools.names).name is None:
+        if (
+            call.name not in tools.by_name
+            and fold(call.name) in _CARRIERS
+            and match_name(call.name, tools.names).name is None
+        ):
             try:
                 value = read_json(call.arguments).value if isinstance(call.arguments, str) else call.arguments
                 inner = calls_in(value, _names_only(tools), marked=True) if isinstance(value, Mapping) else None

@@ -26,7 +26,7 @@ _NOISE = re.compile(
 )
 MAX_MARKERS = 512
 """Bound on the places that are weighed one by one; no honest reply comes near it."""
-_TRIGGER = re.compile(r"[<\[◁]|Action|to=")
+_TRIGGERS = ("<", "[", "◁", "Action", "to=")
 _ORPHAN = re.compile(
     r"^\s*</(?:parameter|function|tool_call|invoke|arg_value)>\s*$|^<parameter=[^<>\n]+>\s*$", re.MULTILINE
 )
@@ -87,9 +87,10 @@ def read_text(context: Context, *, reasoning_open: bool = False) -> TextParts:
     context = _at(context, rest)
     if not rest.strip():
         return parts
-    structured = _scan(context, parts) if _TRIGGER.search(rest) else _keep_all(rest, parts)
+    structured = _scan(context, parts) if _holds(rest, _TRIGGERS) else _keep_all(rest, parts)
     if parts.calls or parts.faults or structured:
-        parts.visible = [_EMPTY_FENCE.sub("", parts.said)] if parts.calls else parts.visible
+        if parts.calls and "```" in parts.said:
+            parts.visible = [_EMPTY_FENCE.sub("", parts.said)]
         return parts
     block = read_unmarked(_at(context, parts.said))
     if block:
@@ -209,11 +210,16 @@ def _shown_call() -> Unreadable:
 def _openers(text: str) -> Iterator[tuple[int, str, re.Match[str]]]:
     """Every place where something other than text may begin, in order; dialects of one place in theirs."""
     found: list[tuple[int, int, str, re.Match[str]]] = []
-    for order, (kind, pattern) in enumerate(_PATTERNS):
-        found += ((match.start(), order, kind, match) for match in pattern.finditer(text))
+    for order, (kind, pattern, needs) in enumerate(_PATTERNS):
+        if _holds(text, needs):
+            found += ((match.start(), order, kind, match) for match in pattern.finditer(text))
     found.sort(key=lambda item: item[:2])
     for start, _order, kind, match in found:
         yield start, kind, match
+
+
+def _holds(text: str, words: tuple[str, ...]) -> bool:
+    return any(word in text for word in words)
 
 
 def _read_block(context: Context, kind: str, match: re.Match[str]) -> Block | None:
@@ -249,10 +255,11 @@ def _at(context: Context, text: str) -> Context:
 _READERS = {dialect.name: dialect.read for dialect in DIALECTS}
 _IN_SENTENCE = _READERS.keys() - {"harmony", "react"}
 _PATTERNS = [
-    ("think", reasoning.OPEN),
-    ("close", reasoning.CLOSE),
-    ("noise", _NOISE),
-    ("aside", _ASIDE),
-    ("turn", _OTHER_TURN),
-    *((dialect.name, dialect.opener) for dialect in DIALECTS),
+    ("think", reasoning.OPEN, tuple(reasoning.BLOCKS)),
+    ("close", reasoning.CLOSE, tuple(reasoning.BLOCKS.values())),
+    ("noise", _NOISE, ("<|", "<｜", "</s>", "<end_of_turn>", "<eos>")),
+    ("aside", _ASIDE, ("<",)),
+    ("turn", _OTHER_TURN, ("<|", "<｜", "<start_of_turn>", "tool_re", "function_result", "[TOOL_RESULT", "[INST]")),
+    *((dialect.name, dialect.opener, dialect.needs) for dialect in DIALECTS),
 ]
+"""What may begin: its kind, its pattern, and the words one of which a text must hold for it."""

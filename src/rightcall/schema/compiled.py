@@ -17,6 +17,7 @@ from typing import Any
 import jsonschema_rs
 
 from rightcall.domain import Problem, ProblemKind, Tool
+from rightcall.schema.content_key import content_key, from_key
 from rightcall.schema.references import properties, required
 
 MAX_DEPTH = 64
@@ -84,15 +85,15 @@ def compile_tools(tools: Iterable[Tool]) -> Toolset:
 def compile_tool(tool: Tool) -> CompiledTool:
     """Compiles one tool; equal schemas are compiled once (a proxy sees the same tools in every request)."""
     try:
-        text = json.dumps(tool.parameters, ensure_ascii=False, separators=(",", ":"))
+        broken, validator, declared, needed = _compile(content_key(tool.parameters))
     except (TypeError, ValueError, RecursionError) as error:
         return CompiledTool(tool, None, frozenset(), frozenset(), f"its parameters are not JSON: {error}")
-    broken, validator, declared, needed = _compile(text)
     return CompiledTool(tool, validator, declared, needed, broken)
 
 
 @lru_cache(maxsize=4096)
-def _compile(text: str) -> tuple[str | None, jsonschema_rs.Validator | None, frozenset[str], frozenset[str]]:
+def _compile(key: bytes) -> tuple[str | None, jsonschema_rs.Validator | None, frozenset[str], frozenset[str]]:
+    text = json.dumps(from_key(key), ensure_ascii=False, separators=(",", ":"))
     schema: Any = json.loads(text) if len(text) <= MAX_CHARS else None
     broken = _out_of_bounds(schema, len(text))
     if broken:

@@ -14,6 +14,7 @@ from typing import Any
 import rfc8785
 
 from rightcall.domain import Tool
+from rightcall.schema.content_key import content_key, from_key
 
 
 def canonical_json(value: Any) -> bytes:
@@ -29,13 +30,13 @@ def canonical_json(value: Any) -> bytes:
 
 def tool_fingerprint(tool: Tool) -> str:
     """Identity of one tool as the model sees it: name, description and parameters."""
-    return _fingerprint(tool.name, tool.description, json.dumps(tool.parameters, ensure_ascii=False))
+    return _fingerprint(tool.name, tool.description, content_key(tool.parameters))
 
 
 @lru_cache(maxsize=4096)
-def _fingerprint(name: str, description: str, parameters: str) -> str:
+def _fingerprint(name: str, description: str, parameters: bytes) -> str:
     """Made once for each tool: a proxy sees the same ones in every request."""
-    shown = {"name": name, "description": description, "parameters": json.loads(parameters)}
+    shown = {"name": name, "description": description, "parameters": json.loads(json.dumps(from_key(parameters)))}
     return _digest(canonical_json(shown))
 
 

@@ -114,6 +114,9 @@ _SECRETS = (
 )
 
 
+_NEEDLES = tuple(needle for secret in _SECRETS for needle in secret.needles)
+
+
 def redact_secrets(text: str) -> str:
     """`text` with API keys, bearer tokens, JWTs, private keys and `password=...` pairs replaced by a mark."""
     lowered = text.lower()
@@ -129,12 +132,20 @@ def as_json(data: Any, *, content: Content = "full", redact: Redact | None = Non
     What JSON has no form for is shown in words; what is JSON already keeps its values exactly. With `redact`, every
     string value goes through it, and a string under a name such as `password` is replaced whole.
     """
-    if content == "full" and redact is None:
+    if content == "full" and (redact is None or redact is redact_secrets):
         try:
-            return _written(data)
+            text = _written(data)
+            if redact is None or not _may_hold_secret(text):
+                return text
         except Exception:  # noqa: BLE001, S110 - whatever is odd about it, the slow way below can write it
             pass
     return _written(_Plain(content, redact).plain(data))
+
+
+def _may_hold_secret(text: str) -> bool:
+    """Whether JSON text holds what a secret begins with or is named by. Most holds neither: it is not walked."""
+    lowered = text.lower()
+    return any(needle in lowered for needle in _NEEDLES)
 
 
 # Only ASCII: lone surrogates, which models do write, have no UTF-8 form but do have a JSON escape.

@@ -62,13 +62,15 @@ class Dialect:
     """One way of writing calls.
 
     `opener` matches where a block may begin; `read` returns None where it is none of its own after all.
-    `starts` are the literal beginnings of the opener, so that a stream knows what to hold back.
+    `starts` are the literal beginnings of the opener, so that a stream knows what to hold back. A text that
+    holds none of `needs` has no such block: the opener, which may be slow, is not searched for in it.
     """
 
     name: str
     opener: re.Pattern[str]
     starts: tuple[str, ...]
     read: Callable[[Context, re.Match[str]], Block | None]
+    needs: tuple[str, ...] = ("",)
 
 
 def truncated(context: Context, reason: str, name: str = "") -> Block:

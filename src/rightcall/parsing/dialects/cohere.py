@@ -33,4 +33,4 @@ def _read(context: Context, opener: re.Match[str]) -> Block | None:
     return Block(close.end() if close else end, kept)
 
 
-DIALECT = Dialect("cohere", _OPENER, ("<|START_ACTION|>", "Action:"), _read)
+DIALECT = Dialect("cohere", _OPENER, ("<|START_ACTION|>", "Action:"), _read, ("<|START_ACTION|>", "Action:"))

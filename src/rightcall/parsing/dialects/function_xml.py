@@ -124,5 +124,9 @@ def _behind(text: str, end: int) -> int:
 
 
 DIALECT = Dialect(
-    "function_xml", _OPENER, ("<function=", "<function name=", "<tool_call>", "<seed:tool_call>"), _read
+    "function_xml",
+    _OPENER,
+    ("<function=", "<function name=", "<tool_call>", "<seed:tool_call>"),
+    _read,
+    ("<function",),
 )

@@ -102,4 +102,4 @@ _STARTS = (
     "analysis to=",
     "assistant<|",
 )
-DIALECT = Dialect("harmony", _OPENER, _STARTS, _read)
+DIALECT = Dialect("harmony", _OPENER, _STARTS, _read, ("<|channel|>", "<|start|>", "to="))

@@ -125,4 +125,4 @@ _STARTS = (
     "<tool_call>",
     _M3,
 )
-DIALECT = Dialect("invoke_xml", _OPENER, _STARTS, _read)
+DIALECT = Dialect("invoke_xml", _OPENER, _STARTS, _read, ("invoke", "DSML", _M3))

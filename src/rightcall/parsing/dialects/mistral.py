@@ -63,4 +63,4 @@ def _json_list(context: Context, start: int) -> Block:
     return Block(len(context.text) if lost else end, made, fault=lost)
 
 
-DIALECT = Dialect("mistral", _OPENER, (_MARKER,), _read)
+DIALECT = Dialect("mistral", _OPENER, (_MARKER,), _read, ("[TOOL_CALLS]", "[ARGS]"))

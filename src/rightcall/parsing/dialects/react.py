@@ -44,4 +44,4 @@ def _read(context: Context, opener: re.Match[str]) -> Block | None:
     return Block(len(text), (RawCall(name, read.value, repairs=read.repairs),))
 
 
-DIALECT = Dialect("react", _OPENER, ("Action:", "**Action"), _read)
+DIALECT = Dialect("react", _OPENER, ("Action:", "**Action"), _read, ("Action",))
