@@ -1,8 +1,4 @@
-"""A run's file: a line that says what was run, then a line a case. Append-only JSONL.
-
-Each line is one write, so a kill loses at most what was not written yet; a last line that was torn is cut off
-when the run goes on. The file is locked while a run writes it, so two processes cannot mix their records.
-"""
+"""A run's file: a line that says what was run, then a line a case. Append-only JSONL (`json_lines`)."""
 
 from __future__ import annotations
 
@@ -14,17 +10,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-from rightcall.errors import StoreError, UsageError
+from rightcall.errors import UsageError
+from rightcall.evaluation.json_lines import JsonLines
 from rightcall.evaluation.records import FORMAT, Record, RunInfo, record_from_json, record_to_json
-from rightcall.file_lock import take_lock
 
-_BLOCK = 64 * 1024
 _NOT_IDENTITY = frozenset(("created", "rightcall", "prices", "format"))
 
 
-class RunFile:
+class RunFile(JsonLines):
     """A run's file opened for going on with it.
 
     `done` holds (case, repeat) of every record that counts; those with `error` are asked again.
@@ -35,39 +30,20 @@ class RunFile:
     """
 
     def __init__(self, path: Path, info: RunInfo) -> None:
-        self.path = path
+        super().__init__(path)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-        except OSError as error:
-            raise StoreError(f"the run's file {path} cannot be opened: {error.strerror}") from error
-        try:
-            if not take_lock(self._handle, wait=False):
-                raise UsageError(f"another process is writing {path}; wait for it, or choose another --out")  # noqa: TRY301
             self.done = self._begin(info)
         except BaseException:
-            os.close(self._handle)
+            self.close()
             raise
 
     def append(self, record: Record) -> None:
         """Writes a record. It is there for every reader, and outlives a kill, when this returns."""
-        self._write(record_to_json(record))
-
-    def close(self) -> None:
-        """Writes through to the disk and lets others in."""
-        os.fsync(self._handle)
-        os.close(self._handle)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
+        self.write(record_to_json(record))
 
     def _begin(self, info: RunInfo) -> set[tuple[str, int]]:
-        self._cut_torn_line()
-        if not self.path.stat().st_size:
-            self._write({"run": asdict(info)})
+        if self.empty:
+            self.write({"run": asdict(info)})
             return set()
         found = read_info(self.path)
         for item in fields(RunInfo):
@@ -77,28 +53,6 @@ class RunFile:
                     f"{self.path} holds another run: its {item.name} is {there!r}, not {here!r}; choose another --out"
                 )
         return {(record.case, record.repeat) for record in read_records(self.path) if not record.error}
-
-    def _cut_torn_line(self) -> None:
-        with self.path.open("r+b") as file:
-            end = keep = file.seek(0, os.SEEK_END)
-            while keep:
-                start = max(0, keep - _BLOCK)
-                file.seek(start)
-                newline = file.read(keep - start).rfind(b"\n")
-                keep = start + newline + 1
-                if newline >= 0:
-                    break
-            if keep < end:
-                file.truncate(keep)
-
-    def _write(self, data: Any) -> None:
-        line = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
-        try:
-            written = os.write(self._handle, line)
-            if written < len(line):  # a full disk takes a part; the rest fails aloud, and the next start cuts it off
-                os.write(self._handle, line[written:])
-        except OSError as error:
-            raise StoreError(f"the run's file {self.path} cannot be written: {error.strerror}") from error
 
 
 def run_path(folder: Path, info: RunInfo) -> Path:
