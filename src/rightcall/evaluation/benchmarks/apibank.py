@@ -119,14 +119,14 @@ class ApiBankSuite:
 
 def _apis(folder: Path, dialogues: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, Api]:
     """The APIs of levels 1 and 2. The schemas do not say what is required: whatever no recorded call leaves out."""
-    apis = {
+    apis: dict[str, Api] = {
         row["name"]: {**row, "optional": set()} for _, row in read_rows(folder / "apis.jsonl") if row["set"] == "apis"
     }
     for turn in (turn for turns in dialogues for turn in turns if turn["role"] == "API"):
         api = apis[turn["api_name"]]
         declared, given = api["input_parameters"].keys(), turn["param_dict"].keys()
         if given <= declared:
-            api["optional"] |= declared - given
+            api["optional"].update(declared - given)
     return apis
 
 

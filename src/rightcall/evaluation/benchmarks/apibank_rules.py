@@ -178,5 +178,5 @@ def as_declared(value: Any, kind: str) -> Any:
         read = json.loads(value.replace("'", '"'))
     except ValueError:
         return value
-    wanted = {"int": int, "float": (int, float)}.get(kind, list)
+    wanted: tuple[type, ...] = {"int": (int,), "float": (int, float)}.get(kind, (list,))
     return read if isinstance(read, wanted) and not isinstance(read, bool) else value

@@ -10,6 +10,7 @@ from rightcall.evaluation.benchmarks.apibank import LEVELS as API_LEVELS
 from rightcall.evaluation.benchmarks.apibank import ApiBankSuite
 from rightcall.evaluation.benchmarks.bfcl import CATEGORIES, BfclSuite
 from rightcall.evaluation.benchmarks.metatool import TASKS, MetaToolSuite
+from rightcall.evaluation.benchmarks.own_cases import OwnSuite
 from rightcall.evaluation.benchmarks.rotbench import LEVELS, TURNS, RoTBenchSuite
 from rightcall.evaluation.cases import Suite
 from rightcall.folders import cache_folder
@@ -43,6 +44,8 @@ def load_suite(name: str, data: Path | None = None, seed: int = 0) -> Suite:
     Raises:
         UsageError: no such suite; its data are missing, with the command that gets them; or its file is broken.
     """
+    if Path(name).suffix in CASE_FILES:
+        return OwnSuite(Path(name))
     folder = data or data_folder()
     benchmark, _, rest = name.partition(":")
     if name in suite_names():
