@@ -57,16 +57,17 @@ def unmentioned_optional(call: ToolCall, request: ModelRequest) -> Problem | Non
 
 def _verify(call: ToolCall, request: ModelRequest, *, optional: bool) -> Problem | None:
     tool = next((tool for tool in request.tools if tool.name == call.name), None)
+    root: Any = tool.parameters if tool else None
     text = "\n".join(_texts(request.messages))
-    if tool is None or not isinstance(tool.parameters, Mapping) or len(text) > MAX_CHARS:
+    if tool is None or not isinstance(root, Mapping) or len(text) > MAX_CHARS:
         return None
     said = _said(text)
-    needed = required(tool.parameters, tool.parameters)
+    needed = required(root, root)
     for name, value in call.arguments.items():
         if (name in needed) is optional or (optional and said.has_words(_words(name))):
             continue
-        schema = properties(tool.parameters, tool.parameters).get(name, {})
-        for pointer, leaf, declared in _leaves(value, schema, tool.parameters, f"/{_escaped(name)}"):
+        schema = properties(root, root).get(name, {})
+        for pointer, leaf, declared in _leaves(value, schema, root, f"/{_escaped(name)}"):
             if not _has_source(leaf, declared, schema, said):
                 return _problem(call, tool, pointer, leaf, optional=optional)
     return None
