@@ -205,10 +205,11 @@ def _yaml_entry(text: str, faults: Faults) -> Entry | None:
             if not isinstance(value, str | int | float | None):
                 raise yaml.MarkedYAMLError(problem=f"{node.tag} is nothing JSON has", problem_mark=node.start_mark)
             return value
-        own = [key.value for key, _ in node.value]
+        own: set[str] = set()
         for key, _ in node.value:
-            if key.value != "<<" and own.count(key.value) > 1:
+            if str(key.value) in own:
                 raise yaml.MarkedYAMLError(problem=f"the key {key.value!r} stands twice", problem_mark=key.start_mark)
+            own.add(str(key.value))
         loader.flatten_mapping(node)
         members = {}
         for key, item in node.value:
