@@ -1,0 +1,174 @@
+"""A request as the model is shown it, made once for a turn; and the way back for calls, problems and notes.
+
+The loop speaks to the model in shown terms, feedback included; everything that leaves it (proposal, log, the
+client's answer) is in the original ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+from rightcall.domain import (
+    ChoiceMode,
+    Effects,
+    ModelRequest,
+    Note,
+    Problem,
+    Tool,
+    ToolCall,
+    ToolChoice,
+)
+from rightcall.lens import Answer, Context, Presentation, PresentedTool, as_it_is, through
+from rightcall.presentation.history import shown_messages
+from rightcall.presentation.wording import in_other_terms
+from rightcall.schema.compiled import Toolset, compile_tools
+from rightcall.schema.content_key import content_key, from_key
+
+_NAMED_NOTES = frozenset(("name_leak", "name_spelling"))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """One request through the lenses.
+
+    `request` is what the model is shown, its tools trimmed; `toolset` what its calls are read and checked
+    against. `unchanged` says that both are the original.
+    """
+
+    request: ModelRequest
+    toolset: Toolset
+    unchanged: bool = True
+    _faces: _Faces = field(default_factory=lambda: _Faces((), Toolset(), {}, {}))
+
+    @property
+    def presented(self) -> tuple[PresentedTool, ...]:
+        """What is shown, beside what it stands for; empty where everything is shown as it is."""
+        return self._faces.presented
+
+    def answer(self, call: ToolCall) -> Answer | None:
+        """What a call of a tool of rightcall's own means; None where the call is of an original tool."""
+        face = self._faces.by_shown.get(call.name)
+        if face is None or face.answer is None:
+            return None
+        return face.answer(replace(call, arguments=face.arguments.original(call.arguments)))
+
+    def original_call(self, call: ToolCall) -> ToolCall:
+        """A call in shown terms, in the original ones, notes included."""
+        face = self._faces.by_shown.get(call.name)
+        if face is None or face.original is None or face.original is face.tool:
+            return call
+        notes = tuple(self.original_note(note) for note in call.notes)
+        return ToolCall(call.id, face.original.name, face.arguments.original(call.arguments), notes)
+
+    def original_note(self, note: Note) -> Note:
+        """A repair, with its place and the names in it as the client knows them."""
+        face = self._faces.by_shown.get(note.tool)
+        if face is None or face.original is None or face.original is face.tool:
+            return note
+        path = face.arguments.original_path(note.path)
+        after = note.after
+        if note.kind in _NAMED_NOTES:
+            after = face.original.name
+        elif note.kind == "key_spelling":
+            after = path.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
+        elif not note.path and isinstance(after, Mapping):
+            after = face.arguments.original(after)
+        return replace(note, path=path, after=after, tool=face.original.name)
+
+    def original_problem(self, problem: Problem) -> Problem:
+        """A problem found in shown terms, as the client reads it."""
+        return problem if self.unchanged else in_other_terms(problem, self._faces.by_shown, to_original=True)
+
+    def shown_problem(self, problem: Problem) -> Problem:
+        """A problem found in original terms, as the model reads it."""
+        return problem if self.unchanged else in_other_terms(problem, self._faces.by_original, to_original=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Faces:
+    """What is shown of one list of tools, by shown and by original name, and compiled."""
+
+    presented: tuple[PresentedTool, ...]
+    toolset: Toolset
+    by_shown: Mapping[str, PresentedTool]
+    by_original: Mapping[str, PresentedTool]
+
+
+def present(request: ModelRequest, tools: Toolset, presentation: Presentation, loaded: Sequence[str] = ()) -> View:
+    """The request as the model is shown it. Pure; cheap for a list of tools seen before.
+
+    Args:
+        request: what the client asked, with usable tools only.
+        tools: the same tools, compiled.
+        presentation: how to show them.
+        loaded: original names that the model asked for since (`Told.load`).
+    """
+    if not presentation or not request.tools:
+        return View(request, tools)
+    canonical = replace(request, tools=_canonical(request.tools))
+    context = Context(canonical, tuple(loaded))
+    presented = through(presentation.lenses, canonical.tools, context)
+    faces = _faces(_with_demanded(presented, canonical))
+    sent = tuple(face.tool for face in faces.presented)
+    for trim in presentation.trims:
+        sent = trim.trim(sent, context)
+    shown = replace(
+        request,
+        tools=sent,
+        messages=shown_messages(request.messages, faces.by_original),
+        tool_choice=_shown_choice(request.tool_choice, faces),
+    )
+    return View(shown, faces.toolset, unchanged=False, _faces=faces)
+
+
+def _with_demanded(presented: tuple[PresentedTool, ...], request: ModelRequest) -> tuple[PresentedTool, ...]:
+    """A tool that the request demands is shown, whatever a lens left out."""
+    name = request.choice.name
+    if request.choice.mode is not ChoiceMode.NAMED or any(e.original and e.original.name == name for e in presented):
+        return presented
+    return (*presented, *(as_it_is(tool) for tool in request.tools if tool.name == name))
+
+
+def _shown_choice(choice: ToolChoice | None, faces: _Faces) -> ToolChoice | None:
+    face = faces.by_original.get(choice.name) if choice and choice.name else None
+    return ToolChoice(ChoiceMode.NAMED, face.tool.name) if face else choice
+
+
+@lru_cache(maxsize=64)
+def _faces(presented: tuple[PresentedTool, ...]) -> _Faces:
+    return _Faces(
+        presented,
+        compile_tools(face.tool for face in presented),
+        {face.tool.name: face for face in presented},
+        {face.original.name: face for face in presented if face.original is not None},
+    )
+
+
+# -- equal tools of different requests are made the same objects ------------------------------------------------
+
+
+def _canonical(tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
+    """Equal tools as the same objects, so that what is made of them can be kept; see `Lens.present`."""
+    parts = [(t.name, t.description, t.parameters, _flags(t.effects), t.extra) for t in tools]
+    try:
+        return _tools(content_key(parts))
+    except (TypeError, ValueError, RecursionError):
+        # A field that is no JSON, which only a program can pass: nothing is kept of such tools.
+        return tools
+
+
+def _flags(effects: Effects) -> tuple[bool, ...]:
+    return (effects.read_only, effects.destructive, effects.idempotent, effects.open_world)
+
+
+@lru_cache(maxsize=32)
+def _tools(key: bytes) -> tuple[Tool, ...]:
+    return tuple(_tool(content_key(part)) for part in from_key(key))
+
+
+@lru_cache(maxsize=8192)
+def _tool(key: bytes) -> Tool:
+    name, description, parameters, effects, extra = from_key(key)
+    return Tool(name, description, parameters, Effects(*effects), extra)
