@@ -65,6 +65,9 @@ REASONED = [
     *(f"{opening}\nLet me think.\n\n{closing}\n\nIt is noon." for opening, closing in BLOCKS.items()),
     *(f"{opening}Perhaps {HERMES}{closing}{HERMES}" for opening, closing in BLOCKS.items()),
     *(f"{opening}never ended {HERMES}" for opening in BLOCKS),
+    "<think>one</think><think>two</think>three",
+    "<think> one </think>\n<thinking></thinking><think>\ntwo\n</think>\n\nthree",
+    "<think><think>one</think>two",
     "<think></think>Hello.",
     "<think>\n\n</think>\n\nHello.",
     "  <think>a</think>  b  ",
@@ -93,16 +96,25 @@ CALLS = [
     "Hello.</s>\n",
     f"{HERMES}<|im_end|>",
 ]
-TWO_THOUGHTS = "<think>one</think><think>two</think>three"
-CODE_THEN_CALL = f"```python\nx = {BARE}\n```\nand then\n```json\n{BARE}\n```"
+LISTINGS = [
+    f"```python\nx = {BARE}\n```\nand then\n```json\n{BARE}\n```",
+    f"```python\n{HERMES}\n```",
+    f"```python\nprint('{HERMES}')\n```\nThat was code.",
+    f"A listing:\n```python\n{HERMES}\n```",
+    f"A listing:\n```text\n{BARE}\n```json\n{BARE}\n```\nand words.",
+    f"A listing:\n```python\n<think>{HERMES}\n```\nand words {HERMES}",
+    f"A listing that is never closed:\n```python\n{HERMES}\nx = 1",
+    f"A listing:\n```python title=x\nx = 1\n```\n{HERMES}\n",
+    "Data:\n```xml\n<a>1</a>\n```\nand words.",
+    f"Data:\n```xml\n{HERMES}\n```\n",
+    f"```json\n{json.dumps([{'age': age} for age in range(99)], indent=1)}\n```\nand words.",
+    f"```json\n{json.dumps([{'age': age} for age in range(99)], indent=1)}\n{HERMES}\n```\n",
+    "```tool_code\nunknown_tool(a=1)\n```",
+]
 # These cannot be told from text in time; the class's docstring says so.
 ENDS_REASONING_UNOPENED = [f"Perhaps {HERMES} would do.\n</think>\n\n{HERMES}"]
-CORPUS = [*PLAIN, *REASONED, *CALLS]
+CORPUS = [*PLAIN, *REASONED, *CALLS, *LISTINGS]
 UNFENCED = [text for text in CORPUS if "```" not in text]
-
-
-def known_bug(text, reason):
-    return pytest.param(text, marks=pytest.mark.xfail(strict=True, reason=reason))
 
 
 def streamed(pieces, tools=TOOLS, *, reasoning_open=False, reply=None):
@@ -125,14 +137,7 @@ def shown_before_the_end(text, size=1, tools=TOOLS):
     return "".join(gate.feed(text[at : at + size])[0] for at in range(0, len(text), size))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *CORPUS,
-        known_bug(TWO_THOUGHTS, "the line break that joins two blocks of reasoning is not streamed"),
-        known_bug(CODE_THEN_CALL, "fed in pieces, the end of a fence is taken for the beginning of one"),
-    ],
-)
+@pytest.mark.parametrize("text", CORPUS)
 def test_pieces_of_any_size_give_the_whole(text):
     for size in (1, 2, 3, 5, 8, 13, 10_000):
         assert_streams_whole([text[at : at + size] for at in range(0, len(text), size)])
@@ -180,7 +185,6 @@ def test_a_block_that_the_prompt_opened_gives_the_whole(opening, closing):
         assert_streams_whole(pieces, reasoning_open=True)
 
 
-@pytest.mark.xfail(strict=True, reason="the beginning of the second opening goes out as reasoning")
 @pytest.mark.parametrize(("opening", "closing"), BLOCKS.items(), ids=BLOCKS)
 def test_a_block_that_the_model_opens_again_gives_the_whole(opening, closing):
     text = f"{opening}\nPerhaps {HERMES}\n{closing}\n\nIt is noon."
@@ -229,10 +233,10 @@ def test_reasoning_goes_out_while_it_comes():
 @pytest.mark.parametrize(
     "text",
     [
-        known_bug(
-            "Here is code:\n\n```python\ndef f(x):\n    return {'a': [x]}\n```\n\nThat is all, and more words.",
-            "fed in pieces, the end of a fence is taken for the beginning of one, and all words behind it wait",
-        ),
+        "Here is code:\n\n```python\ndef f(x):\n    return {'a': [x]}\n```\n\nThat is all, and more words.",
+        f"Here is code:\n\n```python\n{BARE}\n{HERMES}\n```\n\nThat is all, and more words.",
+        "Two:\n\n```python\nx = 1\n```\nand\n```bash\nls <a> [b]\n```\n\nThat is all, and more words.",
+        f"A long list:\n\n```json\n{json.dumps([{'age': age} for age in range(99)], indent=1)}\n```\nAnd more words.",
         'Data:\n\n```json\n{"age": 36}\n```\n\nThat is all, and more words.',
         "A table: | a | b |, a tag <b>bold</b>, a link [x](y), a set {1, 2}, and more words.",
     ],
@@ -256,13 +260,11 @@ def test_an_unmarked_call_is_held(text):
     assert shown_before_the_end(text) == ""
 
 
-def test_the_gate_says_whether_anything_went_out():
+def test_reasoning_and_text_are_never_taken_for_each_other():
     gate = TextGate(TOOLS)
 
-    gate.feed("<think>hm</think>")
-    assert not gate.has_shown_text
-    gate.feed("Hello there")
-    assert gate.has_shown_text
+    assert gate.feed("<think>hm</think>") == ("", "hm")
+    assert gate.feed("Hello there.") == ("Hello there.", "")
 
 
 # -- recorded replies -------------------------------------------------------------------------------------------

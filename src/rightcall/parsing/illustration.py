@@ -32,7 +32,7 @@ _INTRODUCED = re.compile(
     r"[ \t]*:?[ \t]*\Z",
     re.IGNORECASE,
 )
-_FENCE_LINE = re.compile(r"^[ \t]*```+[ \t]*(?P<info>[\w+#.\-]*)[ \t]*$", re.MULTILINE)
+FENCE_LINE = re.compile(r"^[ \t]*```+[ \t]*(?P<info>[\w+#.\-]*)[ \t]*$", re.MULTILINE)
 _FENCE = re.compile(r"^[ \t]*```.*?(?:^[ \t]*```[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _SHOWN_LINE = re.compile(r"[ \t]*[>|]|.*<!--(?!.*-->)|.*<(?:code|pre|kbd)>\s*\Z")
 _GOES_ON = re.compile(r"[ \t]*[,.;:]?[ \t]*\w")
@@ -72,7 +72,7 @@ def in_listing(text: str, since: int, start: int) -> bool:
 @lru_cache(maxsize=8)
 def _fence_lines(text: str) -> tuple[re.Match[str], ...]:
     """The fence lines of a text, found once: every marker in it asks for them."""
-    return tuple(_FENCE_LINE.finditer(text))
+    return tuple(FENCE_LINE.finditer(text))
 
 
 def is_quoted(text: str, start: int, end: int) -> bool:

@@ -17,14 +17,13 @@ BLOCKS = {
 }
 OPEN = re.compile("|".join(map(re.escape, BLOCKS)))
 CLOSE = re.compile("|".join(map(re.escape, BLOCKS.values())))
-
-
-_ANSWER = re.compile(r"\s*<\|open\|>response<\|sep\|>")
+ANSWER = "<|open|>response<|sep|>"
+"""Where an answer begins without any reasoning, in Kimi K3's format."""
 
 
 def skipped(text: str) -> bool:
     """Whether a text whose prompt had opened a reasoning block begins with something else all the same."""
-    return OPEN.match(text.lstrip()) is not None or _ANSWER.match(text) is not None
+    return OPEN.match(text.lstrip()) is not None or text.lstrip().startswith(ANSWER)
 
 
 def block_end(text: str, opener: re.Match[str]) -> tuple[int, int]:
