@@ -23,6 +23,7 @@ from rightcall.evaluation.benchmarks.offered_names import offered_names
 from rightcall.evaluation.cases import Answer, Case, ExpectedCall, Score
 
 TASKS = ("similar", "scenario", "reliability", "multi_tool")
+"""In the order of the original's subtasks, 1 to 4."""
 
 
 @dataclass(frozen=True, slots=True)
