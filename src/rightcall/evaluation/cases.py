@@ -87,8 +87,8 @@ class Score:
     `success` is the benchmark's own verdict on the whole. `selection`: the right tools were called, as often as
     wanted, whatever their arguments. `arguments`: besides, every argument is an accepted value after the case's
     normalisation. `original` are the benchmark's own scores by name, 0 to 1; a score that is not defined for the
-    case is left out. `selection_error` is one of `SELECTION_ERRORS`, or empty where the selection is right or no
-    tool was named.
+    case is left out. `selection_error` is one of `SELECTION_ERRORS`, or empty where the selection is right, no tool
+    was named, or only right ones were, in the wrong number.
     """
 
     success: bool

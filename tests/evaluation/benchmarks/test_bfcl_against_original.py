@@ -2,7 +2,7 @@
 
 `RIGHTCALL_BFCL_EVAL` names a folder with the original, put there without its dependencies:
 
-    pip install --no-deps --target FOLDER bfcl-eval==2026.3.23
+    pip install --no-deps --require-hashes --target FOLDER -r requirements/bfcl-eval.txt
 
 Its table of models, which imports every vendor's SDK, is replaced by one entry: a model whose names have `_` for `.`.
 """
