@@ -101,6 +101,15 @@ def test_finish_is_right_for_whatever_the_last_tool_is_called_and_its_words_do_n
     assert _levels(suite, case, ("finish", said)) == _levels(suite, case, ("hsinif", said)) == 3
 
 
+def test_values_do_not_matter_to_the_original_for_a_tool_that_noise_has_named_finish(shared: Path) -> None:
+    suite, cases = _cases(shared, "heavy", "single")
+    case = _with(cases, lambda case: case.gold["answers"] == [("finish", {"query": "career growth"})])
+    assert "finish" not in case.gold["last"]
+    assert _levels(suite, case, ("finish", {"query": "anything"})) == 3
+    score = suite.score(case, Answer("calls", (ToolCall("", "finish", {"query": "anything"}),), valid=True))
+    assert (score.selection, score.arguments) == (True, False)
+
+
 def test_an_argument_whose_gold_value_is_none_may_be_left_out_for_us_but_not_for_the_original(shared: Path) -> None:
     suite, cases = _cases(shared, "clean", "single")
     less = {"input_text": "See you later", "tgt_lang": "jpn_Jpan", "src_lang": "eng_Latn"}

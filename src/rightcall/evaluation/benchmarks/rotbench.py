@@ -6,10 +6,12 @@ earlier actions and results of the third turn are calls and tool messages.
 
 The three original scores are nested, and keep the original's rules: `finish` is right for whatever the last tool
 is called; keys whose gold value is `"None"` are dropped on both sides once the key sets agree; values do not
-matter for the last tool (finish) and the last but one (ask_to_user), whatever stands there; a call without
-arguments fails all three, so a case whose only gold input is `{}` cannot be won; so does a second call, which
-would leave the original's JSON unreadable. `selection` and `arguments` are ours: they judge empty input as any
-other, and let an argument be left out whose gold value is `"None"`.
+matter for the last tool (finish) and the last but one (ask_to_user), whatever stands there, nor for a tool that
+noise gave one of these names; a call without arguments fails all three, so a case whose only gold input is `{}`
+cannot be won; so does a second call, which would leave the original's JSON unreadable.
+
+`selection` and `arguments` are ours: they judge empty input as any other, and let an argument be left out whose
+gold value is `"None"`.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ TURNS = {"single": "First_Turn", "multi": "Third_Turn"}
 _ACTION = re.compile(r"Action: *(.*?)\n?Action Input:(.*)", re.DOTALL)
 _BEGIN = "Begin!"
 _UNSET = "None"
+_FREE = ("finish", "ask_to_user")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +105,7 @@ def _reached(gold: Mapping[str, Any], calls: Sequence[ToolCall]) -> int:
         unset = [key for key, value in wanted.items() if value == _UNSET]
         for key in unset:
             del given[key]
-        if action in gold["last"] or given == {key: wanted[key] for key in wanted.keys() - unset}:
+        if action in {*gold["last"], *_FREE} or given == {key: wanted[key] for key in wanted.keys() - unset}:
             return 3
     return reached
 
