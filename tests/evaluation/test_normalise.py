@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rightcall.errors import UsageError
@@ -102,6 +102,7 @@ WRITTEN = st.from_regex(r"[-+]?[0-9]{1,4}([,.][0-9]{1,3})?(e[0-9]{1,3})? ?(km|h|
 )
 
 
+@settings(deadline=None)
 @given(value=JSON | WRITTEN, rules=st.permutations(list(RULES)).map(lambda names: names[:2]))
 def test_a_normalised_value_stays_as_it_is(value: Any, rules: list[str]) -> None:
     for rule in rules:
@@ -110,6 +111,7 @@ def test_a_normalised_value_stays_as_it_is(value: Any, rules: list[str]) -> None
     assert same_value(value, value, rules)
 
 
+@settings(deadline=None)
 @given(one=WRITTEN, other=WRITTEN, rule=st.sampled_from(list(RULES)))
 def test_equality_is_symmetric(one: str, other: str, rule: str) -> None:
     assert same_value(one, other, [rule]) is same_value(other, one, [rule])
