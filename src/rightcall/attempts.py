@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rightcall.domain import ModelReply, ModelRequest, Note, Problem, Reading, ToolCall, Usage
 from rightcall.ladder import NEXT_CALL, Outcome, Rung, only_doubtful_text
@@ -14,8 +14,10 @@ from rightcall.prompting import Exchange
 class Attempt:
     """One question to a model and what came of it.
 
-    `unused` is what the request mentions and no call uses yet; `extends` says that it was asked for another
-    call and brought one.
+    `request` and `reply` are what the model was shown and wrote, `said` is the reading of it in the same terms,
+    `reading` in those of the client's own tools. `unused` is what the request mentions and no call uses yet;
+    `extends` says that it was asked for another call and brought one. `told` are the answers to calls of
+    rightcall's own tools.
     """
 
     number: int
@@ -26,17 +28,19 @@ class Attempt:
     seconds: float
     unused: tuple[str, ...] = ()
     extends: bool = False
+    said: Reading = field(default_factory=Reading)
+    told: tuple[str, ...] = ()
 
     @property
     def outcome(self) -> Outcome:
         """What the ladder sees of it."""
         tokens = self.reply.usage.output_tokens if self.reply.usage else 0
-        return Outcome(self.rung, self.reading, self.unused, self.extends, tokens)
+        return Outcome(self.rung, self.reading, self.unused, self.extends, tokens, bool(self.told))
 
     @property
     def exchange(self) -> Exchange:
         """What the model is shown of it."""
-        return Exchange(self.reply, self.reading, self.unused)
+        return Exchange(self.reply, self.said, self.unused, self.told)
 
     @property
     def model(self) -> str:
@@ -100,10 +104,13 @@ def extends_calls(reading: Reading, unused: Sequence[str], attempts: Sequence[At
 
 
 def shown_again(attempts: Sequence[Attempt], rung: Rung) -> list[Exchange]:
-    """The attempts to show the model again: all good ones where a next call is asked for, else the last."""
+    """The attempts to show the model again: all good ones where a next call is asked for, else the last.
+
+    What it was told stays in sight.
+    """
     if rung is NEXT_CALL:
         return [attempt.exchange for attempt in attempts if not attempt.reading.problems]
-    return [attempt.exchange for attempt in attempts[-1:]]
+    return [a.exchange for a in attempts[:-1] if a.told] + [a.exchange for a in attempts[-1:]]
 
 
 def conclude(turn: str, attempts: Sequence[Attempt], quarantined: tuple[Problem, ...]) -> Proposal:

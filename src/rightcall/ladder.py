@@ -8,7 +8,7 @@ Tool-Calling". The defaults are that article's: plain, feedback, example and nar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from rightcall.domain import ProblemKind, Reading
 from rightcall.errors import UsageError
@@ -43,6 +43,10 @@ FEEDBACK = Rung("feedback", feedback=True)
 EXAMPLE = Rung("example", feedback=True, example=True, narrow=True, warmer=0.2)
 NEXT_CALL = Rung("next_call", feedback=True)
 """Not climbed to but taken beside the others: asks for a call that the request seems to hold and no one made."""
+LOOK_UP = Rung("look_up", feedback=True)
+"""Not climbed to either: the model asked a tool of rightcall's own, and is asked again with the answer."""
+BESIDE = (NEXT_CALL, LOOK_UP)
+"""Rungs that are no step of a ladder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +54,9 @@ class Ladder:
     """The rungs in order, and the bounds of a whole turn.
 
     `seconds` is the deadline of all attempts together, `output_tokens` what they may generate together (0: no
-    bound), `next_calls` how often at most a missing call is asked for. `verified` says that an independent
-    check stands behind the ladder, which a constrained rung needs: without one, constraining only turns loud
-    mistakes into silent ones.
+    bound), `next_calls` how often at most a missing call is asked for, `look_ups` how often at most a model may ask
+    tools of rightcall's own before it calls. `verified` says that an independent check stands behind the ladder,
+    which a constrained rung needs: without one, constraining only turns loud mistakes into silent ones.
     """
 
     rungs: tuple[Rung, ...] = (PLAIN, FEEDBACK, EXAMPLE)
@@ -60,6 +64,7 @@ class Ladder:
     seconds: float = 300.0
     output_tokens: int = 0
     verified: bool = False
+    look_ups: int = 4
 
     def __post_init__(self) -> None:
         if not self.rungs:
@@ -78,13 +83,13 @@ class Ladder:
                     f"the rung {rung.name!r} constrains decoding, which makes every reply valid and hides the wrong"
                     " ones; give the turn a verifier, or take the rung out"
                 )
-        if self.seconds <= 0 or self.next_calls < 0 or self.output_tokens < 0:
+        if self.seconds <= 0 or min(self.next_calls, self.output_tokens, self.look_ups) < 0:
             raise UsageError("a ladder's bounds are not negative, and its deadline is more than 0 seconds")
 
     def with_larger(self, model: str) -> Ladder:
         """The same ladder with a larger model as its last rung."""
         last = Rung("larger", feedback=True, example=True, narrow=True, model=model)
-        return Ladder((*self.rungs, last), self.next_calls, self.seconds, self.output_tokens, self.verified)
+        return replace(self, rungs=(*self.rungs, last))
 
 
 ONE_ATTEMPT = Ladder((PLAIN,), next_calls=0)
@@ -96,7 +101,7 @@ class Outcome:
     """What the decision needs to know of an attempt.
 
     `unused` is what the request mentions and no call uses; `extends` says that this attempt answered the
-    question for a next call and brought one.
+    question for a next call and brought one, `told` that it asked tools of rightcall's own, which answered.
     """
 
     rung: Rung
@@ -104,6 +109,7 @@ class Outcome:
     unused: tuple[str, ...] = ()
     extends: bool = False
     output_tokens: int = 0
+    told: bool = False
 
 
 def next_rung(outcomes: Sequence[Outcome], ladder: Ladder, *, seconds: float) -> Rung | None:
@@ -118,10 +124,12 @@ def next_rung(outcomes: Sequence[Outcome], ladder: Ladder, *, seconds: float) ->
     asked = sum(outcome.rung is NEXT_CALL for outcome in outcomes)
     if last.rung is NEXT_CALL and not last.extends:
         return None
+    if last.told:
+        return LOOK_UP
     if not last.reading.problems:
         wanted = bool(last.reading.calls) and bool(last.unused) and asked < ladder.next_calls
         return NEXT_CALL if wanted else None
-    climbed = sum(outcome.rung is not NEXT_CALL for outcome in outcomes)
+    climbed = sum(outcome.rung not in BESIDE for outcome in outcomes)
     if only_doubtful_text(last.reading) and climbed > 1:
         return None
     return ladder.rungs[climbed] if climbed < len(ladder.rungs) else None

@@ -24,6 +24,7 @@ from rightcall.domain import (
     ToolChoice,
 )
 from rightcall.ladder import NEXT_CALL, Rung
+from rightcall.openai_chat import call_to_json
 from rightcall.schema.references import branches, own_types, properties, required, resolve
 
 _MAX_ECHO = 4000
@@ -33,11 +34,15 @@ _CALL_FORM = '{"name": ..., "arguments": {...}}'
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """An earlier attempt as the model is shown it: its reply, what that said, and what no call has used yet."""
+    """An earlier attempt as the model is shown it: its reply, what that said, and what no call has used yet.
+
+    `told` are the answers to its calls, where those were of rightcall's own tools.
+    """
 
     reply: ModelReply
     reading: Reading
     unused: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
 
 
 def shown_request(
@@ -59,9 +64,16 @@ def shown_request(
     messages = list(request.messages)
     if rung is NEXT_CALL:
         for index, exchange in enumerate(before):
-            messages += _said(exchange, _next_call_question(before[: index + 1]))
-    elif rung.feedback and before:
-        messages += _said(before[-1], feedback(before[-1].reading, request.choice))
+            if exchange.told:
+                messages += _told(exchange, in_prompt=in_prompt)
+            else:
+                messages += _said(exchange, _next_call_question(before[: index + 1]))
+    else:
+        for exchange in before:
+            if exchange.told:
+                messages += _told(exchange, in_prompt=in_prompt)
+            elif rung.feedback:
+                messages += _said(exchange, feedback(exchange.reading, request.choice))
     if rung.example and before and (form := _example(before[-1].reading, tools)):
         messages[-1] = {**messages[-1], "content": f"{messages[-1]['content']}\n{form}"}
     extra = dict(request.extra)
@@ -141,6 +153,16 @@ def _said(exchange: Exchange, answer: str) -> list[Message]:
     ]
 
 
+def _told(exchange: Exchange, *, in_prompt: bool) -> list[Message]:
+    """Calls of rightcall's own tools with their results; as text for a model whose template drops tools."""
+    if in_prompt:
+        return _said(exchange, "\n\n".join(exchange.told))
+    calls = exchange.reading.calls
+    asked = {"role": "assistant", "content": None, "tool_calls": [call_to_json(call) for call in calls]}
+    results = zip(calls, exchange.told, strict=True)
+    return [asked, *({"role": "tool", "tool_call_id": call.id, "content": text} for call, text in results)]
+
+
 def _echo(reply: ModelReply, reading: Reading) -> str:
     if reply.tool_calls:
         written = [{"name": call.name, "arguments": call.arguments} for call in reply.tool_calls]
@@ -155,7 +177,7 @@ def _calls_text(calls: Sequence[ToolCall]) -> str:
 
 
 def _next_call_question(before: Sequence[Exchange]) -> str:
-    made = sum(len(exchange.reading.calls) for exchange in before)
+    made = sum(len(exchange.reading.calls) for exchange in before if not exchange.told)
     mentioned = ", ".join(json.dumps(mention, ensure_ascii=False) for mention in before[-1].unused)
     count = "That is call 1." if made == 1 else f"Those are {made} calls."
     return (

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from rightcall.attempts import Attempt, Proposal
-from rightcall.domain import ModelRequest, Note, Problem, ToolCall, Usage
+from rightcall.domain import ModelRequest, Note, Problem, Tool, ToolCall, Usage
 from rightcall.ladder import Rung
+from rightcall.lens import PresentedTool
 from rightcall.ports import Clock, Event, EventLog
+from rightcall.presentation.view import View
 from rightcall.schema.compiled import Toolset
 from rightcall.schema.fingerprint import tool_fingerprint, toolset_fingerprint
 
@@ -37,6 +40,11 @@ class TurnRecord:
                 "quarantined": [problem_to_json(problem) for problem in tools.problems],
             },
         )
+
+    def presented(self, view: View, loaded: Sequence[str]) -> None:
+        """What the model is shown instead, where it is something else: what it stands for, and its fingerprints."""
+        if not view.unchanged:
+            self._append("turn.presented", {**_presented(view.presented, view.request.tools), "loaded": list(loaded)})
 
     def asking(self, number: int, rung: Rung, asked: ModelRequest, own_messages: int) -> None:
         """What is sent: sampling, the tools shown, and the messages put behind the client's `own_messages`."""
@@ -154,6 +162,20 @@ def note_to_json(note: Note) -> dict[str, Any]:
         "after": note.after,
         "tool": note.tool,
     }
+
+
+@lru_cache(maxsize=64)
+def _presented(presented: tuple[PresentedTool, ...], sent: tuple[Tool, ...]) -> Mapping[str, Any]:
+    """Made once for each list of tools: like tools of different requests are the same objects once presented."""
+    shown = [
+        {
+            "name": tool.name,
+            "original": face.original.name if face.original else None,
+            "fingerprint": tool_fingerprint(tool),
+        }
+        for face, tool in zip(presented, sent, strict=True)
+    ]
+    return {"tools": shown, "toolset": toolset_fingerprint(sent)}
 
 
 def _usage(usage: Usage | None) -> dict[str, int] | None:

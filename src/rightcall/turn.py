@@ -1,6 +1,6 @@
 """One turn: from a request to calls that are right, or a refusal that says why.
 
-    present -> ask the model -> parse, repair, coerce -> validate -> (ladder: again, changed) -> proposal
+    present -> ask the model -> parse, repair, coerce -> validate -> restore -> (ladder: again, changed) -> proposal
 
 Read `turn()` from top to bottom. The one backward step, the ladder's, stands there and nowhere else; everything
 else is a pure function of what came before. `propose()` is all that the proxy needs, because its client runs
@@ -30,9 +30,12 @@ from rightcall.domain import (
 )
 from rightcall.errors import UpstreamError, UpstreamTimeout, UsageError
 from rightcall.ladder import DEFAULT_LADDER, NEXT_CALL, Ladder, Rung, next_rung
+from rightcall.lens import AS_OFFERED, Presentation
 from rightcall.parsing.parse import DEFAULT_POLICY, ParsingPolicy, parse_reply
 from rightcall.parsing.stream import TextGate
 from rightcall.ports import Clock, Delta, EventLog, ModelClient
+from rightcall.presentation.restore import Restored, restored
+from rightcall.presentation.view import View, present
 from rightcall.prompting import shown_request
 from rightcall.record import TurnRecord
 from rightcall.schema.compiled import Toolset, compile_tools
@@ -49,8 +52,8 @@ class Kit:
     """The parts a turn works with: ports, and one policy for each stage.
 
     Each stage has a neutral value (`ONE_ATTEMPT`, no verifiers), so leaving one out is `replace(kit, ...)`.
-    `in_prompt` describes tools in the prompt on every rung; `larger` holds the clients of the other models
-    that rungs name.
+    `presentation` says how the model is shown the tools; `in_prompt` describes them in the prompt on every rung;
+    `larger` holds the clients of the other models that rungs name.
     """
 
     model: ModelClient
@@ -59,6 +62,7 @@ class Kit:
     ladder: Ladder = DEFAULT_LADDER
     parsing: ParsingPolicy = DEFAULT_POLICY
     verifiers: tuple[Verifier, ...] = ()
+    presentation: Presentation = AS_OFFERED
     in_prompt: bool = False
     larger: Mapping[str, ModelClient] = field(default_factory=dict)
 
@@ -92,14 +96,16 @@ async def turn(request: ModelRequest, kit: Kit, *, live: bool) -> AsyncGenerator
     record = TurnRecord(identifier, kit.log, kit.clock)
     began = kit.clock.monotonic()
     attempts: list[Attempt] = []
+    loaded: list[str] = []
     tools = compile_tools(request.tools)
     record.begun(request, tools, live=live)
     try:
         offered = _usable(request, tools)
-        callable_tools = Toolset() if request.choice.mode is ChoiceMode.NONE else tools
-        gate = TextGate(callable_tools) if live else None
+        view = present(offered, tools, kit.presentation)
+        record.presented(view, loaded)
+        gate = TextGate(_callable(view)) if live else None
         while rung := next_rung([a.outcome for a in attempts], kit.ladder, seconds=kit.clock.monotonic() - began):
-            asked = shown_request(offered, rung, shown_again(attempts, rung), in_prompt=kit.in_prompt)
+            asked = shown_request(view.request, rung, shown_again(attempts, rung), in_prompt=kit.in_prompt)
             record.asking(len(attempts) + 1, rung, asked, len(request.messages))
             asked_at = kit.clock.monotonic()
             reply = ModelReply()
@@ -120,10 +126,15 @@ async def turn(request: ModelRequest, kit: Kit, *, live: bool) -> AsyncGenerator
                 if not attempts:
                     raise failure from error
                 break
-            reading = _verified(_read(reply, callable_tools, request, kit), request, kit)
-            attempt = _attempt(rung, asked, reply, reading, kit.clock.monotonic() - asked_at, request, kit, attempts)
+            found = _verified(restored(_read(reply, view, kit), view, tools, request.choice), view, request, kit)
+            found = _within_look_ups(found, rung, attempts, view, kit)
+            attempt = _attempt(rung, asked, reply, found, kit.clock.monotonic() - asked_at, request, kit, attempts)
             attempts.append(attempt)
             record.answered(attempt)
+            if asked_for := [name for told in found.told for name in told.load if name not in loaded]:
+                loaded += asked_for
+                view = present(offered, tools, kit.presentation, loaded)
+                record.presented(view, loaded)
         proposal = conclude(identifier, attempts, tools.problems)
         said = Reading(text=proposal.text, reasoning=proposal.reasoning)
         text, reasoning = gate.rest(said) if gate else (said.text, said.reasoning)
@@ -177,39 +188,59 @@ def read_reply(
 # -- the steps of a turn ----------------------------------------------------------------------------------------
 
 
-def _read(reply: ModelReply, tools: Toolset, request: ModelRequest, kit: Kit) -> Reading:
+def _callable(view: View) -> Toolset:
+    """What a call may be of: nothing where the request wants none."""
+    return Toolset() if view.request.choice.mode is ChoiceMode.NONE else view.toolset
+
+
+def _read(reply: ModelReply, view: View, kit: Kit) -> Reading:
+    """What a reply says, in the terms that the model was shown."""
+    request = view.request
     parallel = request.parallel_tool_calls
-    return read_reply(reply, tools, choice=request.choice, parallel=parallel, policy=kit.parsing)
+    return read_reply(reply, _callable(view), choice=request.choice, parallel=parallel, policy=kit.parsing)
 
 
-def _verified(reading: Reading, request: ModelRequest, kit: Kit) -> Reading:
-    """The reading, or its refusal where a rule has something against a call."""
+def _verified(found: Restored, view: View, request: ModelRequest, kit: Kit) -> Restored:
+    """What was found, or its refusal where a rule has something against a call."""
     problems = [
         problem
-        for call in reading.calls
+        for call in found.reading.calls
         for verify in kit.verifiers
         if (problem := verify(call, request)) is not None
     ]
-    return replace(reading, calls=(), problems=(*reading.problems, *problems)) if problems else reading
+    return found.refused(problems, view)
+
+
+def _within_look_ups(found: Restored, rung: Rung, before: Sequence[Attempt], view: View, kit: Kit) -> Restored:
+    """What was found, held to the bound of look-ups; one instead of a next call counts as no call."""
+    if not found.told:
+        return found
+    if rung is NEXT_CALL:
+        return replace(found, told=())
+    if sum(bool(attempt.told) for attempt in before) < kit.ladder.look_ups:
+        return found
+    return replace(found, told=()).refused([_ENOUGH_LOOKED_UP], view)
 
 
 def _attempt(
     rung: Rung,
     asked: ModelRequest,
     reply: ModelReply,
-    reading: Reading,
+    found: Restored,
     seconds: float,
     request: ModelRequest,
     kit: Kit,
     before: Sequence[Attempt],
 ) -> Attempt:
     """The attempt, with what the request still mentions that no call uses."""
+    reading = found.reading
     unused: tuple[str, ...] = ()
     if reading.calls and not reading.problems and kit.ladder.next_calls and request.parallel_tool_calls is not False:
         standing = standing_calls(before) if rung is NEXT_CALL else ()
         unused = unused_mentions(request.messages, (*standing, *reading.calls), request.tools)
     extends = rung is NEXT_CALL and extends_calls(reading, unused, before)
-    return Attempt(len(before) + 1, rung, asked, reply, reading, seconds, unused, extends)
+    told = tuple(answer.text for answer in found.told)
+    return Attempt(len(before) + 1, rung, asked, reply, reading, seconds, unused, extends, found.said, told)
 
 
 def _client(kit: Kit, rung: Rung) -> ModelClient:
@@ -248,6 +279,13 @@ def _as_upstream_error(error: Exception, kit: Kit) -> UpstreamError:
         return error
     seconds = kit.ladder.seconds
     return UpstreamTimeout(f"the model did not finish within the deadline of {seconds:g} s; raise it or ask for less")
+
+
+_ENOUGH_LOOKED_UP = Problem(
+    ProblemKind.PROTOCOL,
+    "tools were looked up often enough in this turn. Call one that was found, or say in words that none fits.",
+    about_selection=True,
+)
 
 
 def _as_truncated(problem: Problem) -> Problem:
