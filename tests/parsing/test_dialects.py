@@ -37,16 +37,6 @@ writings_of_several = pytest.mark.parametrize(
 )
 
 
-def writings_but(names, reason):
-    """Every writing, those of `names` marked as a known bug."""
-    bug = pytest.mark.xfail(strict=True, reason=reason)
-    return pytest.mark.parametrize(
-        "writing",
-        [pytest.param(writing, marks=[bug] if writing.name in names else []) for writing in WRITINGS],
-        ids=lambda writing: writing.name,
-    )
-
-
 def read(text, finish_reason=None):
     return parse(ModelReply(text=text, finish_reason=finish_reason), TOOLS)
 
@@ -149,24 +139,13 @@ def test_a_cut_call_is_no_call_even_where_the_server_says_it_stopped(writing):
         assert read(text[:cut], "stop").calls == (), text[:cut]
 
 
-@writings_but(
-    {
-        "python_tag-call",
-        "python_tag-list",
-        "function_xml-qwen3-coder",
-        "function_xml-seed",
-        "glm-glm",
-        "glm-longcat",
-        "deepseek-v3",
-        "mistral-args",
-    },
-    reason="a cut inside a marker or inside the name is called unparseable or unknown_tool",
-)
-def test_a_cut_call_is_truncated_or_not_a_call_yet(writing):
+@every_writing
+@pytest.mark.parametrize("finish_reason", [None, "stop", "length"])
+def test_a_cut_call_is_truncated_or_not_a_call_yet(writing, finish_reason):
     text = writing.write([CALL])
 
     for cut in range(1, text.rindex("Oslo") + 5):
-        reading = read(text[:cut], "length")
+        reading = read(text[:cut], finish_reason)
 
         assert {problem.kind for problem in reading.problems} <= {ProblemKind.TRUNCATED}, text[:cut]
 

@@ -37,6 +37,7 @@ _LITERALS = {
 _QUOTES = {'"': '"', "'": "'", "“": "”", "”": "”", "‘": "’", "„": "”"}
 _STOPS = {closing: re.compile(rf"[\\{closing}]") for closing in _QUOTES.values()}
 _KEYWORD = re.compile(r"([A-Za-z_]\w*)\s*=(?!=)")
+_CUT_KEYWORD = re.compile(r"[A-Za-z_]\w*\s*\Z")
 _PYTHON_STYLE = frozenset(("quotes", "python_literal"))
 _UNSURE_END = "a string holds quotes that are not escaped, and where it ends is not certain"
 _PATH = re.compile(r".*\b[A-Za-z]:\\.*|[\w.\-\\/:\n\r\t\f\b]+", re.DOTALL)
@@ -77,6 +78,8 @@ def read_arguments_list(
     at = reader.blank(position)
     while reader.char(at) != ")":
         word = _KEYWORD.match(text, at)
+        if word is None and _CUT_KEYWORD.match(text, at):
+            raise cut_at(at, "the text ends in the name of an argument")
         value, at = reader.value(reader.blank(word.end() if word else at), 0)
         if word and word[1] in found:
             raise Unreadable(ProblemKind.AMBIGUOUS, f"the argument {json.dumps(word[1])} stands twice", at)

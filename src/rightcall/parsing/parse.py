@@ -125,6 +125,8 @@ class _Parse:
         tool, named = self.tools.by_name.get(raw.name), None
         if tool is None:
             match = match_name(raw.name, self.tools.names)
+            if match.name is None and raw.fault and raw.fault.kind is ProblemKind.TRUNCATED and self.begins(raw.name):
+                return _fault_problem(raw.fault, identifier=identifier)
             if match.name is None:
                 return _unknown(raw.name, match.candidates, self.tools.names, identifier)
             tool, named = self.tools.by_name[match.name], match.note
@@ -141,6 +143,10 @@ class _Parse:
         repaired = [Note(kind, Grade.LOSSLESS) for kind in raw.repairs]
         every = tuple(_of(tool.name, note) for note in ([named] if named else []) + repaired + notes)
         return ToolCall(identifier, tool.name, arguments, every)
+
+    def begins(self, name: str) -> bool:
+        """Whether a name is the beginning of a declared one, so that it may be cut off itself."""
+        return any(declared.startswith(name) for declared in self.tools.names)
 
     def arguments(self, written: Any, tool: CompiledTool) -> tuple[dict[str, Any] | Problem, list[Note]]:
         notes: list[Note] = []

@@ -15,7 +15,7 @@ from rightcall.parsing.unreadable import Unreadable
 _OPENER = re.compile(r"<[｜|]tool▁calls▁begin[｜|]>|<[｜|]tool▁call▁begin[｜|]>")
 _CALL = re.compile(
     r"\s*<[｜|]tool▁call▁begin[｜|]>\s*(?:(?:function)?<[｜|]tool▁sep[｜|]>(?P<after>[^\s<>{}`]+)"
-    r"|(?P<before>[^\s<>{}`]+)<[｜|]tool▁sep[｜|]>)\s*(?:```(?:json)?\s*)?"
+    r"|(?P<before>[^\s<>{}`]+)<[｜|]tool▁sep[｜|]>)\s*(?:(?:`{1,2}|```js?o?)\Z|```(?:json)?\s*)?"
 )
 _END_CALL = re.compile(r"\s*(?:```)?\s*<[｜|]tool▁call▁end[｜|]>")
 _END = re.compile(r"\s*<[｜|]tool▁calls▁end[｜|]>")
@@ -27,6 +27,8 @@ def _read(context: Context, opener: re.Match[str]) -> Block | None:
     calls: list[RawCall] = []
     while match := _CALL.match(text, at):
         name = match["after"] or match["before"]
+        if name == "function" and match.end() == len(text):
+            return Block(len(text), tuple(calls), fault=truncated(context, "the text ends before a name").fault)
         try:
             read = read_json_at(text, match.end(), context.keys)
         except Unreadable as fault:

@@ -40,6 +40,7 @@ _LINE_START = re.compile(
 )
 _CLOSE_FUNCTION = re.compile(r"\s*</function>")
 _CLOSE_CALL = re.compile(r"\s*</(?:\w+:)?tool_call>")
+_CUT_TAG = re.compile(r"\s*(?:</?[\w:]*(?:[= ][^<>]*)?)?\Z")
 _STRAY_CLOSE_VALUE = re.compile(r"\s*</param(?:eter)?>")
 
 
@@ -95,7 +96,7 @@ def _with_parameters(context: Context, name: str, position: int) -> Block:
     outer = _CLOSE_CALL.match(text, at)
     if outer:
         return Block(outer.end(), (call,))
-    if skip_space(text, at) >= len(text):
+    if _CUT_TAG.match(text, at):
         return truncated(context, f"the text ends before </function> closes the call of {name}", name)
     return unparseable(at, f"the call of {name} holds something else than parameters")
 

@@ -25,7 +25,7 @@ from rightcall.parsing.names import match_name
 from rightcall.parsing.unreadable import Unreadable
 
 _OPENER = re.compile(
-    r"<(?P<p>longcat_)?tool_call>\s*(?P<name>[^\s<>{}\[\]()\"'`]*[^\s<>{}\[\]()\"'`:])\s*(?=<(?:longcat_)?arg_key>|</(?:longcat_)?tool_call>|\{|\Z)"
+    r"<(?P<p>longcat_)?tool_call>\s*(?P<name>[^\s<>{}\[\]()\"'`]*[^\s<>{}\[\]()\"'`:])\s*(?=<(?:longcat_)?arg_key>|</(?:longcat_)?tool_call>|\{|</?\w*\Z|\Z)"
 )
 _KEY = re.compile(r"\s*<(?:longcat_)?arg_key>(?P<key>.*?)</(?:longcat_)?arg_key>(?:\s*</arg_key>)*\s*", re.DOTALL)
 _VALUE = re.compile(r"<(?:longcat_)?arg_value>|(?=[^<]*</(?:longcat_)?arg_value>)")
@@ -34,7 +34,8 @@ _END_VALUE = re.compile(
     r"</(?:longcat_)?arg_value>(?=\s*(?:<(?:longcat_)?arg_key>|</(?:longcat_)?tool_call>|<tool_call>|\Z))"
     r"|(?=</(?:longcat_)?tool_call>\s*(?:<tool_call>|\Z))"
 )
-_CUT_KEY = re.compile(r"\s*<(?:longcat_)?arg_key>[^<]*\Z")
+_CUT_TAG = re.compile(r"[^<]*(?:</?\w*)?\Z")
+_CUT_KEY = re.compile(rf"\s*(?:<(?:longcat_)?arg_key>{_CUT_TAG.pattern}|</?\w*\Z)")
 _CLOSE = re.compile(r"\s*</(?:longcat_)?tool_call>")
 
 
@@ -46,7 +47,7 @@ def _read(context: Context, opener: re.Match[str]) -> Block | None:
     while key := _KEY.match(text, at):
         value = _VALUE.match(text, key.end())
         end = _END_VALUE.search(text, value.end()) if value else None
-        if value is None and skip_space(text, key.end()) < len(text):
+        if value is None and not _CUT_TAG.match(text, key.end()):
             return unparseable(key.end(), f"the key {key['key']!r} of {name} has no <arg_value>")
         if value is None or end is None:
             return truncated(context, f"the text ends inside the call of {name}", name)

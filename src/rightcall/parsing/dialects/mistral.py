@@ -15,6 +15,7 @@ _OPENER = re.compile(r"\[TOOL_CALLS\]|\A\s*(?P<bare>[A-Za-z_][\w.\-]*)(?=\[ARGS\
 _CALL = re.compile(
     r"\s*(?:\[TOOL_CALLS\])?\s*(?P<name>[A-Za-z_][\w.\-:]*)(?:\[CALL_ID\](?P<id>\w+))?(?P<args>\[ARGS\])?\s*(?=\{)"
 )
+_CUT_CALL = re.compile(r"(?P<name>[\w.\-]+)(?:\[\w*\]?\w*)*\s*\Z")
 
 
 def _read(context: Context, opener: re.Match[str]) -> Block | None:
@@ -42,9 +43,8 @@ def _read(context: Context, opener: re.Match[str]) -> Block | None:
         if text.startswith(_MARKER, rest):
             return Block(len(text), tuple(calls), fault=truncated(context, "the text ends inside a call").fault)
         return Block(at, tuple(calls))
-    line = text[start:].split("\n", 1)[0].rstrip("[").rstrip()
-    if re.fullmatch(r"[\w.\-]+(?:\[\w*\]?\w*)*", line) and start + len(line) >= len(text.rstrip()):
-        return truncated(context, "the text ends before the arguments", line.split("[")[0])
+    if cut := _CUT_CALL.match(text, start):
+        return truncated(context, "the text ends before the arguments", cut["name"])
     return unparseable(start, f"{_MARKER} is followed by neither a JSON list nor name[ARGS]{{...}}")
 
 

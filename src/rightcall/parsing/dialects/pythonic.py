@@ -103,6 +103,8 @@ def _read(context: Context, opener: re.Match[str]) -> Block | None:
     start = skip_space(text, opener.end())
     if start >= len(text):
         return truncated(context, f"the text ends after {opener[0]}")
+    if _NAME_CUT.fullmatch(text, start):
+        return truncated(context, f"the text ends in the name behind {opener[0]}")
     if text[start] in "{[" and not (text[start] == "[" and _NAME.match(text, start + 1)):
         try:
             values, end, repairs = read_values(context, start)
@@ -121,8 +123,6 @@ def _read(context: Context, opener: re.Match[str]) -> Block | None:
     if found:
         return Block(_behind(text, found[1]), tuple(found[0]))
     # At the front of a reply the marker can only announce a call; further on, the text may be about the marker.
-    if _NAME_CUT.fullmatch(text, start):
-        return truncated(context, f"the text ends after {opener[0]}")
     alone = not text[: opener.start()].strip()
     return unparseable(len(text), f"what follows {opener[0]} is neither JSON nor a call") if alone else None
 

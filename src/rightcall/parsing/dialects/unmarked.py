@@ -21,6 +21,7 @@ _FENCE = re.compile(
     r"^[ \t]*```[ \t]*(?P<info>[\w\-]*)[ \t]*\n(?P<body>.*?)(?:\n[ \t]*```[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
 )
 _END_TOKENS = re.compile(r"(?:\s|</s>|<\|[\w]{1,30}\|>|<｜[^<>｜]{1,40}｜>|<eos>|<end_of_turn>|```)*\Z")
+_STRAY_CLOSERS = re.compile(r"\s*[}\]]+\s*\Z")
 _OR = re.compile(r"\W*or\W*", re.IGNORECASE)
 _VALUE_LINE = re.compile(r"^[ \t]*(?=[{\[])", re.MULTILINE)
 
@@ -117,7 +118,9 @@ def _bare(context: Context, start: int) -> _Piece | None:
     if calls is None:
         return None
     lost = unread(context, end)
-    if lost or re.match(r"[}\]]+\s*\Z", text[end:].lstrip()):
+    if _STRAY_CLOSERS.match(text, end):
+        repairs, end = (*repairs, "trailing_closer"), len(text)
+    elif lost:
         end = len(text)
     made = tuple(RawCall(c.name, c.arguments, c.id, repairs + c.repairs) for c in calls)
     return _Piece(start, end, made, lost)
