@@ -222,12 +222,11 @@ class Reading:
     problems: tuple[Problem, ...] = ()
     text: str = ""
     reasoning: str = ""
-    reply_notes: tuple[Note, ...] = ()
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """Every repair, those of the calls included, in order."""
-        return self.reply_notes + tuple(note for call in self.calls for note in call.notes)
+        """Every repair of the calls, in order."""
+        return tuple(note for call in self.calls for note in call.notes)
 
     def with_problems(self, *problems: Problem) -> Reading:
         """The same reading with `problems` added."""
