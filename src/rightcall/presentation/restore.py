@@ -56,7 +56,6 @@ def restored(said: Reading, view: View, tools: Toolset, choice: ToolChoice) -> R
         said,
         calls=tuple(view.original_call(c) for c, answer in zip(said.calls, answers, strict=True) if answer is None),
         problems=tuple(view.original_problem(problem) for problem in said.problems),
-        reply_notes=tuple(view.original_note(note) for note in said.reply_notes),
     )
     if any(answers):
         return _answered(said, reading, [answer for answer in answers if answer], view, choice)
