@@ -122,7 +122,15 @@ async def _serve(settings: Settings) -> None:
         app = create_app(upstream, parts.kit, parts.http, policy)
         with _listening(settings.host, settings.port) as sock:
             _announce(settings, sock.getsockname()[1], upstream)
-            config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=5)
+            config = uvicorn.Config(
+                app,
+                http="httptools",
+                lifespan="off",
+                log_level="warning",
+                access_log=False,
+                proxy_headers=False,
+                timeout_graceful_shutdown=5,
+            )
             await uvicorn.Server(config).serve([sock])
     finally:
         await parts.close()

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
+from urllib.request import getproxies
 
 import httpx2
 
@@ -17,6 +21,7 @@ from rightcall.domain import ModelReply, ModelRequest
 from rightcall.errors import UpstreamError, UpstreamRefused, UpstreamTimeout, UsageError
 from rightcall.openai_chat import StreamAssembler, reply_from_json, request_to_json
 from rightcall.ports import Delta
+from rightcall.providers.transport import AiohttpTransport
 
 MAX_BODY = 64 * 1024 * 1024
 _SHOWN = 2000
@@ -27,8 +32,17 @@ _MODEL_FAULT = re.compile(r"pars(?:e|ing)|tool.call|peg-native|XML syntax|gramma
 def upstream_client(*, connect_seconds: float = 10.0, read_seconds: float = 600.0) -> httpx2.AsyncClient:
     """An HTTP client for model servers: patient while a model thinks, quick to notice that none is there."""
     timeout = httpx2.Timeout(read_seconds, connect=connect_seconds)
-    limits = httpx2.Limits(max_connections=256, max_keepalive_connections=64)
-    return httpx2.AsyncClient(timeout=timeout, limits=limits, follow_redirects=False)
+    # httpx2's own transport knows the proxies that the environment names; ours is quicker.
+    transport = None if getproxies() else AiohttpTransport()
+    # One client serves all users of the proxy: what a server sets for one of them must not go to the others.
+    no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))
+    return httpx2.AsyncClient(timeout=timeout, transport=transport, cookies=no_cookies, follow_redirects=False)
+
+
+@lru_cache(maxsize=256)
+def parsed_url(url: str) -> httpx2.URL:
+    """A URL for the client, parsed once: parsing costs as much as sending. Raises `httpx2.InvalidURL`."""
+    return httpx2.URL(url)
 
 
 class OpenAICompatible:
@@ -40,13 +54,13 @@ class OpenAICompatible:
     def __init__(self, base_url: str, http: httpx2.AsyncClient, headers: Mapping[str, str] | None = None) -> None:
         self.base_url = base_url.rstrip("/")
         self._http = http
-        self._headers = dict(headers or {})
+        self._headers = {**(headers or {}), "content-type": "application/json"}
 
     async def ask(self, request: ModelRequest) -> ModelReply:
         """One whole reply. Raises `UpstreamError`."""
         content = json.dumps(request_to_json(request), ensure_ascii=False).encode("utf-8", "replace")
-        with _translated(self.base_url):
-            async with self._http.stream("POST", self._url, content=content, headers=self._json_headers) as response:
+        with upstream_errors(self.base_url):
+            async with self._http.stream("POST", self._url, content=content, headers=self._headers) as response:
                 body = await _read(response)
         if response.status_code >= 400:  # noqa: PLR2004 - HTTP
             return self._refused(response.status_code, body)
@@ -55,8 +69,8 @@ class OpenAICompatible:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta, None]:
         """The reply piece by piece. Raises `UpstreamError`."""
         content = json.dumps(request_to_json(request, stream=True), ensure_ascii=False).encode("utf-8", "replace")
-        with _translated(self.base_url):
-            async with self._http.stream("POST", self._url, content=content, headers=self._json_headers) as response:
+        with upstream_errors(self.base_url):
+            async with self._http.stream("POST", self._url, content=content, headers=self._headers) as response:
                 if response.status_code >= 400:  # noqa: PLR2004
                     reply = self._refused(response.status_code, await _read(response))
                     yield Delta(reply=reply)
@@ -80,12 +94,8 @@ class OpenAICompatible:
                 yield Delta(reply=assembler.reply())
 
     @property
-    def _url(self) -> str:
-        return f"{self.base_url}/chat/completions"
-
-    @property
-    def _json_headers(self) -> dict[str, str]:
-        return {**self._headers, "content-type": "application/json"}
+    def _url(self) -> httpx2.URL:
+        return parsed_url(f"{self.base_url}/chat/completions")
 
     def _refused(self, status: int, body: bytes) -> ModelReply:
         """An error status as a broken reply where the model's output was at fault, else as an exception."""
@@ -166,25 +176,20 @@ def _message_of(value: Any) -> str:
     return error if isinstance(error, str) else "" if error is None else json.dumps(error)
 
 
-class _translated:  # noqa: N801 - reads as a statement where it is used
+@contextmanager
+def upstream_errors(base_url: str) -> Iterator[None]:
     """Turns the HTTP client's exceptions into ours, once, for every call."""
-
-    def __init__(self, base_url: str) -> None:
-        self._base_url = base_url
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
-            raise UpstreamError(
-                f"no model server answers at {self._base_url}: {str(error) or 'no connection'}. Is it running?"
-            ) from error
-        if isinstance(error, httpx2.TimeoutException):
-            raise UpstreamTimeout(
-                f"the model server at {self._base_url} did not answer in time ({type(error).__name__})"
-            ) from error
-        if isinstance(error, httpx2.HTTPError | httpx2.InvalidURL):
-            raise UpstreamError(
-                f"the connection to {self._base_url} failed: {type(error).__name__} {error}".rstrip()
-            ) from error
+    try:
+        yield
+    except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+        raise UpstreamError(
+            f"no model server answers at {base_url}: {str(error) or 'no connection'}. Is it running?"
+        ) from error
+    except httpx2.TimeoutException as error:
+        raise UpstreamTimeout(
+            f"the model server at {base_url} did not answer in time ({type(error).__name__})"
+        ) from error
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        raise UpstreamError(
+            f"the connection to {base_url} failed: {type(error).__name__} {error}".rstrip()
+        ) from error

@@ -24,7 +24,7 @@ from rightcall.attempts import Proposal
 from rightcall.domain import ModelRequest
 from rightcall.errors import RightcallError, UpstreamError, UpstreamRefused, UpstreamTimeout, UsageError
 from rightcall.openai_chat import request_from_json
-from rightcall.providers.openai_compatible import OpenAICompatible
+from rightcall.providers.openai_compatible import OpenAICompatible, parsed_url, upstream_errors
 from rightcall.serving.completion import CompletionStream, completion, headers_of, unresolved_error
 from rightcall.turn import Kit, Shown, propose, turn
 
@@ -131,9 +131,7 @@ class _Proxy:
         steps: asyncio.Queue[Shown | Proposal | BaseException] = asyncio.Queue()
         work = asyncio.ensure_future(_run(asked, kit, steps, live=self.policy.live))
         try:
-            first = await asyncio.wait_for(steps.get(), self.policy.keep_alive)
-        except TimeoutError:
-            first = None
+            first = await self.next_step(steps)
         except BaseException:
             await _ended(work)
             raise
@@ -160,21 +158,28 @@ class _Proxy:
                 if step is None:
                     yield b": keep-alive\n"
                 elif isinstance(step, Shown):
-                    for event in stream.shown(step):
-                        yield event
+                    if events := b"".join(stream.shown(step)):
+                        yield events
                 elif isinstance(step, Proposal):
-                    for event in stream.ended(step):
-                        yield event
+                    yield b"".join(stream.ended(step))
                     return
                 else:
                     yield stream.failed(_error_body(step)[1])
                     return
-                try:
-                    step = await asyncio.wait_for(steps.get(), self.policy.keep_alive)
-                except TimeoutError:
-                    step = None
+                step = await self.next_step(steps)
         finally:
             await _ended(work)
+
+    async def next_step(
+        self, steps: asyncio.Queue[Shown | Proposal | BaseException]
+    ) -> Shown | Proposal | BaseException | None:
+        """What the turn says next; None where it is quiet for so long that the client needs a sign of life."""
+        if not steps.empty():
+            return steps.get_nowait()
+        try:
+            return await asyncio.wait_for(steps.get(), self.policy.keep_alive)
+        except TimeoutError:
+            return None
 
     # -- without tools ------------------------------------------------------------------------------------------
 
@@ -182,13 +187,9 @@ class _Proxy:
         """The request as it came to the upstream, and its answer as it comes back, streamed or not."""
         headers = {name: value for name, value in request.headers.items() if name not in _HOP_BY_HOP}
         url = f"{self.upstream}/{path}" + (f"?{request.url.query}" if request.url.query else "")
-        outgoing = self.http.build_request(request.method, url, headers=headers, content=body)
-        try:
+        with upstream_errors(self.upstream):
+            outgoing = self.http.build_request(request.method, parsed_url(url), headers=headers, content=body)
             response = await self.http.send(outgoing, stream=True)
-        except httpx2.TimeoutException as error:
-            raise UpstreamTimeout(f"the model server at {self.upstream} did not answer in time") from error
-        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise UpstreamError(f"no model server answers at {self.upstream}: {error}. Is it running?") from error
         kept = {name: value for name, value in response.headers.items() if name not in _HOP_BY_HOP}
         return StreamingResponse(_relayed(response), response.status_code, kept)
 
