@@ -153,14 +153,26 @@ def invokes(opening, closing):
     return lambda calls: f"{opening}\n{each(invoke)(calls)}{closing}"
 
 
-def minimax_m3(calls):
-    space = "]<]minimax[>["
+SPACE = "]<]minimax[>["
 
+
+def nested(value):
+    """A value as MiniMax M3's template writes it: objects and lists as elements."""
+    match value:
+        case dict():
+            return "".join(f"{SPACE}<{key}>{nested(item)}{SPACE}</{key}>" for key, item in value.items())
+        case list():
+            return "".join(f"{SPACE}<item>{nested(item)}{SPACE}</item>" for item in value)
+        case _:
+            return as_plain(value)
+
+
+def minimax_m3(of_value, break_=""):
     def invoke(name, arguments):
-        inside = "".join(f"{space}<{key}>{as_plain(item)}{space}</{key}>" for key, item in arguments.items())
-        return f'{space}<invoke name="{name}">{inside}{space}</invoke>'
+        inside = "".join(f"{SPACE}<{key}>{of_value(item)}{SPACE}</{key}>{break_}" for key, item in arguments.items())
+        return f'{SPACE}<invoke name="{name}">{inside}{SPACE}</invoke>{break_}'
 
-    return f"{space}<tool_call>{each(invoke)(calls)}{space}</tool_call>"
+    return lambda calls: f"{SPACE}<tool_call>{break_}{each(invoke)(calls)}{SPACE}</tool_call>"
 
 
 def glm(prefix=""):
@@ -226,11 +238,18 @@ XML = [
         ("There is an `<invoke>` element with `<parameter>` elements inside.",),
     ),
     Writing(
-        "invoke_xml",
+        "minimax_m3",
         "minimax-m3",
-        minimax_m3,
-        ("</invoke> there", '<invoke name="get_time">'),
-        ("Every tag has a namespace token in front.",),
+        minimax_m3(as_plain),
+        ("</invoke> there", '<invoke name="get_time">', "</text>", "<tool_call>"),
+        ("Every tag has a namespace token in front.", f"The token is `{SPACE}`."),
+    ),
+    Writing(
+        "minimax_m3",
+        "minimax-m3-nested",
+        minimax_m3(nested, "\n"),
+        ("</invoke> there", "<item>", "</tool_call>"),
+        (f"Lists are `{SPACE}<item>` elements.",),
     ),
     Writing(
         "glm",
@@ -342,6 +361,10 @@ def cohere(calls):
     )
 
 
+def functionary_v2(name, arguments):
+    return f"<|from|>assistant\n<|recipient|>{name}\n<|content|>{as_json(arguments)}"
+
+
 def react(calls):
     ((name, arguments),) = calls
     return f"Action: {name}\nAction Input: {as_json(arguments)}"
@@ -443,6 +466,27 @@ TOKENS = [
         ("```", "Action:"),
         ("Action: wait for the user.",),
         one_list=True,
+    ),
+    Writing(
+        "qwen_agent",
+        "qwen-agent",
+        each(lambda name, arguments: f"✿FUNCTION✿: {name}\n✿ARGS✿: {as_json(arguments)}", "\n"),
+        ("✿FUNCTION✿: get_time", "✿ARGS✿: {}", "✿RESULT✿"),
+        ("The marks are ✿FUNCTION✿ and ✿ARGS✿.", "Behind ✿FUNCTION✿: stands a name."),
+    ),
+    Writing(
+        "functionary",
+        "v3",
+        each(lambda name, arguments: f">>>{name}\n{as_json(arguments)}"),
+        (">>>get_time", ">>>all", "<|stop|>"),
+        ("Behind `>>>` stands the recipient.", ">>> get_time\n<function get_time>", ">>>\nget_time"),
+    ),
+    Writing(
+        "functionary",
+        "v2",
+        each(functionary_v2, "\n"),
+        ("<|recipient|>all", "<|stop|>", "<|content|>"),
+        ("The recipient stands behind `<|recipient|>`.",),
     ),
     Writing(
         "react",

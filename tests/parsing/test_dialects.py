@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from dialect_texts import WRITINGS
+from dialect_texts import SPACE, WRITINGS
 
 from rightcall import Grade, ModelReply, ProblemKind, parse
 from rightcall.parsing.dialects import DIALECTS
@@ -213,7 +213,7 @@ def test_a_call_of_an_unknown_tool_is_never_a_call_of_another(writing):
 
     assert reading.calls == ()
     assert {problem.kind for problem in reading.problems} <= {ProblemKind.UNKNOWN_TOOL}
-    assert reading.problems or writing.dialect in {"element", "python_tag"}
+    assert reading.problems or writing.dialect in {"element", "python_tag", "functionary"}
 
 
 @every_writing
@@ -239,7 +239,17 @@ def test_a_native_call_is_not_doubled_by_the_same_call_in_the_text(writing):
 
 # -- values in formats where everything is text -----------------------------------------------------------------
 
-PLAIN = {"qwen3-coder", "seed", "minimax-m2", "function_calls", "minimax-m3", "glm", "longcat", "cline"}
+PLAIN = {
+    "qwen3-coder",
+    "seed",
+    "minimax-m2",
+    "function_calls",
+    "minimax-m3",
+    "minimax-m3-nested",
+    "glm",
+    "longcat",
+    "cline",
+}
 UNTYPED = [writing for writing in WRITINGS if writing.variant in PLAIN]
 
 
@@ -360,6 +370,95 @@ def test_a_react_step_ends_where_the_model_invents_its_observation():
 
     assert calls_of(reading) == [("get_time", {"zone": "CET"})]
     assert reading.text.strip() == "Thought: I need the time."
+
+
+def m3(body):
+    return f'{SPACE}<tool_call>\n{SPACE}<invoke name="save_note">{body}{SPACE}</invoke>\n{SPACE}</tool_call>'
+
+
+def m3_element(key, *content):
+    return f"{SPACE}<{key}>{''.join(content)}{SPACE}</{key}>"
+
+
+def test_minimax_m3_values_may_hold_any_markup():
+    page = '<html>\n<p class="a">1 < 2</p>\n</html><text>'
+
+    assert calls_of(read(m3(m3_element("text", page)))) == [("save_note", {"text": page})]
+
+
+def test_minimax_m3_lists_and_objects_are_typed_by_the_schema_to_the_last_leaf():
+    tags = m3_element("tags", m3_element("item", "1"), m3_element("item", "true"))
+    place = m3_element("place", "\n", m3_element("city", "12"), "\n")
+
+    assert calls_of(read(m3(m3_element("text", "a") + tags + place))) == [
+        ("save_note", {"text": "a", "tags": ["1", "true"], "place": {"city": "12"}})
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (m3_element("text", "a") + m3_element("text", "b"), ProblemKind.AMBIGUOUS),
+        (f"{SPACE}<text>a{SPACE}</count>", ProblemKind.UNPARSEABLE),
+        (m3_element("tags", m3_element("item", "a"), m3_element("city", "b")), ProblemKind.UNPARSEABLE),
+        ("a word", ProblemKind.UNPARSEABLE),
+        (m3_element("tags", "a", m3_element("item", "b")), ProblemKind.UNPARSEABLE),
+    ],
+)
+def test_minimax_m3_elements_out_of_order_are_no_call(body, kind):
+    reading = read(m3(body))
+
+    assert (reading.calls, [problem.kind for problem in reading.problems]) == ((), [kind])
+
+
+def test_what_a_qwen_agent_makes_up_behind_its_call_is_dropped():
+    text = (
+        'I look.\n✿FUNCTION✿: get_time\n✿ARGS✿: {"zone": "CET"}\n✿RESULT✿: 12:00\n✿RETURN✿: It is noon.\n'
+        '✿FUNCTION✿: save_note\n✿ARGS✿: {"text": "noon"}'
+    )
+
+    reading = read(text)
+
+    assert calls_of(reading) == [("get_time", {"zone": "CET"})]
+    assert reading.text.strip() == "I look."
+
+
+def test_functionary_speaks_to_all_and_calls_in_one_reply():
+    text = '>>>all\nI will look.\n>>>get_time\n{"zone": "CET"}<|eot_id|>'
+    older = (
+        "<|from|>assistant\n<|recipient|>all\n<|content|>I will look.\n<|from|>assistant\n<|recipient|>get_time\n"
+        '<|content|>{"zone": "CET"}<|stop|>'
+    )
+
+    for written in (text, older):
+        reading = read(written)
+
+        assert calls_of(reading) == [("get_time", {"zone": "CET"})]
+        assert (reading.text.strip(), reading.problems) == ("I will look.", ())
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['get_time\n{"zone": "CET"}', 'get_time\n<|content|>{"zone": "CET"}<|stop|>', 'get_time\n{"zone": "CET"}>>>'],
+)
+def test_functionary_may_begin_with_the_name_because_the_mark_stands_in_the_prompt(text):
+    assert calls_of(read(text)) == [("get_time", {"zone": "CET"})]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'get_time\n{"zone": "CET"} is what it takes.',
+        'get_time\n{"hour": 1}',
+        'get_clock\n{"zone": "CET"}',
+        'get_time:\n{"zone": "CET"}',
+        '>>> get_time\n{"zone": "CET"}\nis a session.',
+    ],
+)
+def test_a_name_over_an_object_that_may_be_data_is_no_call(text):
+    reading = read(text)
+
+    assert (reading.calls, reading.problems, reading.text) == ((), (), text)
 
 
 @pytest.mark.parametrize(

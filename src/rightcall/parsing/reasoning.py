@@ -7,6 +7,7 @@ import re
 BLOCKS = {
     "<think>": "</think>",
     "<thinking>": "</thinking>",
+    "<mm:think>": "</mm:think>",
     "<seed:think>": "</seed:think>",
     "[THINK]": "[/THINK]",
     "<|START_THINKING|>": "<|END_THINKING|>",

@@ -79,11 +79,15 @@ class _Beginnings(NamedTuple):
 @lru_cache(maxsize=32)
 def _beginnings(names: tuple[str, ...], line: bool, front: bool) -> _Beginnings:  # noqa: FBT001 - a cache's key
     """What may begin where a line does, or the reply; the same for every reply to the same tools."""
-    whole = [*_ANYWHERE]
+    whole = [*_ANYWHERE, *(f">>>{name}\n" for name in (*names, "all"))]
     if line:
         whole += (*_LINE_STARTS, *(f"<{name}>" for name in names))
     if front:
-        whole += (*_FRONT_STARTS, "[", *(f"{name}{mark}" for name in names for mark in ("(", "[ARGS]")))
+        whole += (
+            *_FRONT_STARTS,
+            "[",
+            *(f"{name}{mark}" for name in names for mark in ("(", "[ARGS]", "\n{", "<|content|>", "\n<|content|>")),
+        )
     parts = frozenset(mark[:size] for mark in (*whole, *reasoning.BLOCKS) for size in range(1, len(mark)))
     return _Beginnings(tuple(whole), parts, max(map(len, (*whole, *reasoning.BLOCKS))))
 

@@ -26,7 +26,7 @@ _NOISE = re.compile(
 )
 MAX_MARKERS = 512
 """Bound on the places that are weighed one by one; no honest reply comes near it."""
-_TRIGGERS = ("<", "[", "◁", "Action", "to=")
+_TRIGGERS = ("<", "[", "◁", "✿", ">>>", "\n{", "Action", "to=")
 _ORPHAN = re.compile(
     r"^\s*</(?:parameter|function|tool_call|invoke|arg_value)>\s*$|^<parameter=[^<>\n]+>\s*$", re.MULTILINE
 )

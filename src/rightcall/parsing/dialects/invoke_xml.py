@@ -1,13 +1,12 @@
-"""`<invoke name="...">` with `<parameter name="...">`: DeepSeek's DSML, MiniMax, and Claude-like calls.
+"""`<invoke name="...">` with `<parameter name="...">`: DeepSeek's DSML, MiniMax M2, and Claude-like calls.
 
 DSML says of each value whether it is text (`string="true"`) or JSON; elsewhere only the schema does.
-Source: the encoders of DeepSeek V3.2 and V4, the MiniMax M2 and M3 chat templates.
+Source: the encoders of DeepSeek V3.2 and V4, the MiniMax M2 chat template.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Any
 
 from rightcall.domain import ProblemKind
@@ -18,10 +17,9 @@ from rightcall.parsing.unreadable import Unreadable
 
 _DSML = r"[｜|‖]{1,2}DSML[｜|‖]{1,2}\s?"
 _PREFIX = rf"(?:{_DSML}|\w+:)?"
-_M3 = "]<]minimax[>["
 _SECTION = re.compile(rf"<{_PREFIX}(?:function_calls|tool_calls?|calls)>")
 _OPENER = re.compile(
-    rf"{re.escape(_M3)}|{_SECTION.pattern}\s*(?=<{_PREFIX}invoke\s)|<{_PREFIX}invoke\s+name="
+    rf"{_SECTION.pattern}\s*(?=<{_PREFIX}invoke\s)|<{_PREFIX}invoke\s+name="
     rf"|<{_DSML}(?:function_calls|tool_calls|calls)>"
 )
 _INVOKE = re.compile(rf"""\s*<{_PREFIX}invoke\s+name=["'](?P<name>[^"'<>]+)["']\s*(?P<empty>/)?>""")
@@ -35,8 +33,6 @@ _ELEMENT = re.compile(r"\s*<(?P<key>[\w\-][\w.\-]*)>")
 
 
 def _read(context: Context, opener: re.Match[str]) -> Block | None:
-    if opener[0] == _M3:
-        return _read_m3(context, opener.start())
     text = context.text
     section = _SECTION.match(text, opener.start())
     at = section.end() if section else opener.start()
@@ -101,16 +97,6 @@ def _value(text: str, is_string: str | None) -> Any:
     return RawText(one_newline_off(text))
 
 
-def _read_m3(context: Context, start: int) -> Block | None:
-    """MiniMax M3 puts a namespace token before every tag; without it the block reads like any other."""
-    text = context.text[start:].replace(_M3, "")
-    opener = _OPENER.search(text)
-    block = _read(replace(context, text=text), opener) if opener else None
-    if opener is None or block is None:
-        return None
-    return Block(len(context.text), block.calls, text[: opener.start()] + text[block.end :], fault=block.fault)
-
-
 _STARTS = (
     "<｜DSML｜",
     "<｜｜DSML",
@@ -123,6 +109,5 @@ _STARTS = (
     "<function_calls>",
     "<tool_calls>",
     "<tool_call>",
-    _M3,
 )
-DIALECT = Dialect("invoke_xml", _OPENER, _STARTS, _read, ("invoke", "DSML", _M3))
+DIALECT = Dialect("invoke_xml", _OPENER, _STARTS, _read, ("invoke", "DSML"))
