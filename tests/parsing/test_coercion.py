@@ -629,3 +629,24 @@ def test_fitting_changes_neither_the_reply_nor_the_schema():
     read(arguments, parameters)
 
     assert json.dumps([arguments, parameters]) == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"item_id": "1", "itemId": "2"}, {"itemId": "1", "item-id": "2"}, {"item_id": 1, "ITEM_ID": True}],
+)
+def test_one_argument_in_two_spellings_with_two_values_is_ambiguous_where_more_is_allowed(arguments):
+    tool = {"name": "t", "parameters": {"type": "object", "properties": {"item_id": {}}}}
+
+    reading = parse({"tool_calls": [{"function": {"name": "t", "arguments": arguments}}]}, [tool])
+
+    assert (reading.calls, [problem.kind for problem in reading.problems]) == ((), [ProblemKind.AMBIGUOUS])
+
+
+def test_further_arguments_that_are_no_spelling_of_a_declared_one_stay():
+    tool = {"name": "t", "parameters": {"type": "object", "properties": {"item_id": {}}}}
+    arguments = {"item_id": "1", "item": "2", "id": "3"}
+
+    reading = parse({"tool_calls": [{"function": {"name": "t", "arguments": arguments}}]}, [tool])
+
+    assert reading.calls[0].arguments == arguments

@@ -207,6 +207,25 @@ def test_a_call_that_is_quoted_in_an_explanation_is_no_call(writing):
     assert read(text).calls == ()
 
 
+@writings_of_several
+def test_an_explanation_that_is_cut_behind_its_example_is_no_call(writing):
+    if writing.dialect == "harmony":
+        pytest.skip("harmony says itself what is a call")
+    text = f"For example, the format looks like this:\n{writing.write([CALL])}"
+
+    assert read(text, "length").calls == ()
+    assert calls_of(read(f"I will save it.\n{writing.write([CALL])}", "length")) == [CALL]
+
+
+@every_writing
+def test_a_call_in_a_dialogue_that_the_model_made_up_is_no_call(writing):
+    text = f"User: Save a note, please.\nAssistant:\n{writing.write([CALL])}"
+
+    reading = read(text)
+
+    assert (reading.calls, {problem.kind for problem in reading.problems}) == ((), {ProblemKind.AMBIGUOUS})
+
+
 @every_writing
 def test_a_call_of_an_unknown_tool_is_never_a_call_of_another(writing):
     reading = read(writing.write([("delete_note", {"text": "a"})]))

@@ -129,6 +129,35 @@ def test_an_example_inside_an_explanation_is_no_call_and_says_so(text):
 @pytest.mark.parametrize(
     "text",
     [
+        'This is the record:\n{"name": "get_time"}',
+        '```json\n{"name": "get_time"}\n```\nis what the file holds.',
+        'This is the forecast:\n\n{"get_weather": {"city": "Oslo"}}',
+        f"User: How is the weather in Oslo?\nAssistant:\n{OSLO}",
+        f"**Human:** Oslo?\n**Assistant:** I will look.\n```json\n{OSLO}\n```",
+    ],
+)
+def test_what_may_as_well_be_data_or_a_dialogue_is_refused_where_words_stand_beside_it(text):
+    reading = read(text)
+
+    assert (reading.calls, [problem.kind for problem in reading.problems]) == ((), [ProblemKind.AMBIGUOUS])
+    assert reading.text == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Assistant: I will look.\n{OSLO}",
+        f"The user: a person in Oslo.\n{OSLO}",
+        f"I answer the user:\n{OSLO}",
+    ],
+)
+def test_words_about_who_speaks_are_no_dialogue(text):
+    assert calls_of(read(text)) == CITY
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         f"A call is\n\n```json\n{OSLO}\n```\n\nand the answer comes back as text.",
         f"Here\n{OSLO}\nis in the middle.",
         f"The object `{OSLO}` is written inline.",

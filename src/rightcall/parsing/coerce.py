@@ -15,9 +15,10 @@ from typing import Any
 
 from rapidfuzz.distance import Indel
 
-from rightcall.domain import Grade, Note
+from rightcall.domain import Grade, Note, ProblemKind
 from rightcall.parsing.conversions import NOTHING, RawText, converted, decode_raw, plain
 from rightcall.parsing.names import fold
+from rightcall.parsing.unreadable import Unreadable
 from rightcall.schema.references import branches, has_type, own_types, properties, required, resolve
 from rightcall.schema.shape import MAX_DEPTH, enum_members, fits, same_json
 
@@ -45,6 +46,9 @@ def coerce(
     """Fits a value to a schema as far as the schema decides.
 
     Returns the value, and one note for each change. What does not fit is returned as it is: validation says so.
+
+    Raises:
+        Unreadable: an argument stands there in two spellings, with two values.
     """
     run = _Coercion(schema, policy)
     fitted = run.fit(value, schema, "", 0)
@@ -156,6 +160,8 @@ class _Coercion:
         spelled = Counter(map(fold, strange))
         for key in strange:
             meant = by_fold.get(fold(key), [])
+            if len(meant) == 1 and schema.get("additionalProperties") is not False:
+                _refuse_two_values(value, meant[0])
             if len(meant) == 1 and meant[0] not in value and spelled[fold(key)] == 1:
                 renamed[key] = meant[0]
         for key, name in renamed.items():
@@ -183,7 +189,10 @@ class _Coercion:
         outcomes: list[tuple[Any, list[Note]]] = []
         for branch in chosen if len(chosen) == 1 else alternatives:
             trial = _Coercion(self.root, self.policy)
-            fitted = trial.fit(value, branch, path, depth + 1)
+            try:
+                fitted = trial.fit(value, branch, path, depth + 1)
+            except Unreadable:
+                continue
             if fits(fitted, branch, self.root) and not any(same_json(fitted, other) for other, _ in outcomes):
                 outcomes.append((fitted, trial.notes))
         if len(outcomes) != 1:
@@ -210,6 +219,18 @@ class _Coercion:
 
     def note(self, kind: str, grade: Grade, path: str, before: Any, after: Any) -> None:
         self.notes.append(Note(kind, grade, path, before, after))
+
+
+def _refuse_two_values(value: dict[str, Any], name: str) -> None:
+    """Where further arguments are allowed, validation does not see that one stands there twice."""
+    spellings = [key for key in value if fold(key) == fold(name)]
+    if any(not same_json(value[key], value[spellings[0]]) for key in spellings):
+        reason = f"{_listed(spellings)} are spellings of one argument, with different values"
+        raise Unreadable(ProblemKind.AMBIGUOUS, reason)
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join(json.dumps(name, ensure_ascii=False) for name in names)
 
 
 def _inflected(left: str, right: str) -> bool:

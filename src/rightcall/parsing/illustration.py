@@ -10,6 +10,9 @@ import json
 import re
 from functools import lru_cache
 
+from rightcall.domain import ProblemKind
+from rightcall.parsing.unreadable import Unreadable
+
 CALL_FENCES = frozenset(
     ("", "json", "json5", "jsonc", "tool_call", "tool_calls", "tool_code", "function_call", "tool", "xml")
 )
@@ -36,6 +39,7 @@ FENCE_LINE = re.compile(r"^[ \t]*```+[ \t]*(?P<info>[\w+#.\-]*)[ \t]*$", re.MULT
 _FENCE = re.compile(r"^[ \t]*```.*?(?:^[ \t]*```[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _SHOWN_LINE = re.compile(r"[ \t]*[>|]|.*<!--(?!.*-->)|.*<(?:code|pre|kbd)>\s*\Z")
 _GOES_ON = re.compile(r"[ \t]*[,.;:]?[ \t]*\w")
+_SPEAKER = re.compile(r"^[ \t*#]*(?:(?P<other>User|Human)|Assistant|AI|Bot)[ \t*]*:", re.MULTILINE | re.IGNORECASE)
 _CLOSING_QUOTES = {'"': '"', "'": "'", "“": "”", "«": "»", "`": "`"}
 _LINE_VALUE = re.compile(r"^[ \t]*(?=[{\[])", re.MULTILINE)
 _JSON = json.JSONDecoder(strict=False)
@@ -88,6 +92,18 @@ def in_sentence(text: str, since: int, start: int, end: int) -> bool:
     """Whether a stretch is the object of a sentence: "write <...> and wait". Text before `since` has been read."""
     line = max(text.rfind("\n", 0, start) + 1, since)
     return _INTRODUCED.search(text[line:start]) is not None and _GOES_ON.match(text, end) is not None
+
+
+def in_transcript(text: str, start: int) -> bool:
+    """Whether a place belongs to a dialogue that the model made up: someone else speaks before it, then the model."""
+    others = [bool(turn["other"]) for turn in _SPEAKER.finditer(text, 0, start)]
+    return any(others) and not others[-1]
+
+
+def only_shown() -> Unreadable:
+    """The fault of a call that may be an example, a quotation or a part of an invented dialogue."""
+    reason = "a call stands inside an explanation; if it is meant, it must be the whole reply"
+    return Unreadable(ProblemKind.AMBIGUOUS, reason)
 
 
 def json_values(text: str) -> list[tuple[int, int]]:

@@ -16,7 +16,15 @@ from rightcall.parsing.dialects import DIALECTS
 from rightcall.parsing.dialects.base import Block, Context, RawCall, skip_space
 from rightcall.parsing.dialects.pythonic import cut_off, read_calls
 from rightcall.parsing.dialects.unmarked import read_unmarked
-from rightcall.parsing.illustration import in_listing, in_sentence, is_presented, is_quoted, json_values
+from rightcall.parsing.illustration import (
+    in_listing,
+    in_sentence,
+    in_transcript,
+    is_presented,
+    is_quoted,
+    json_values,
+    only_shown,
+)
 from rightcall.parsing.unreadable import Unreadable
 
 _NOISE = re.compile(
@@ -156,8 +164,10 @@ def _scan(context: Context, parts: TextParts) -> bool:
         at = max(block.end, start + 1)
         if kind in _READERS and is_quoted(text, start, at):
             continue
-        if kind in _IN_SENTENCE and in_sentence(text, shown, start, at):
-            block = Block(at, text=text[start:at], fault=_shown_call() if block.calls else None)
+        if (kind in _IN_SENTENCE and in_sentence(text, shown, start, at)) or (
+            block.calls and in_transcript(text, start)
+        ):
+            block = Block(at, text=text[start:at], fault=only_shown() if block.calls else None)
         parts.visible.append(text[shown:start])
         _add(parts, block)
         if block.calls:
@@ -167,7 +177,7 @@ def _scan(context: Context, parts: TextParts) -> bool:
         shown = at = skip_space(text, at) if kind == "think" else at
     parts.visible.append(text[shown:])
     if taken and not structured:
-        _give_back_examples(parts, taken)
+        _give_back_examples(parts, taken, cut=context.cut)
     return structured
 
 
@@ -191,20 +201,18 @@ def _call_behind(context: Context, position: int) -> list[Unreadable]:
     return []
 
 
-def _give_back_examples(parts: TextParts, taken: dict[int, str]) -> None:
-    """Where words present the calls as examples and go on behind them, the calls are refused and stay text."""
+def _give_back_examples(parts: TextParts, taken: dict[int, str], *, cut: bool) -> None:
+    """Where words present the calls as examples and go on behind them, the calls are refused and stay text.
+
+    At a length limit they may have been about to go on.
+    """
     behind = "".join(parts.visible[max(taken) + 1 :])
-    if not re.search(r"\w", behind) or not is_presented(parts.said):
+    if not (cut or re.search(r"\w", behind)) or not is_presented(parts.said):
         return
     parts.calls.clear()
-    parts.faults.append(_shown_call())
+    parts.faults.append(only_shown())
     for index, written in taken.items():
         parts.visible[index] = written
-
-
-def _shown_call() -> Unreadable:
-    reason = "a call stands inside an explanation; if it is meant, it must be the whole reply"
-    return Unreadable(ProblemKind.AMBIGUOUS, reason)
 
 
 def _openers(text: str) -> Iterator[tuple[int, str, re.Match[str]]]:

@@ -13,6 +13,7 @@ from rightcall.parsing.unreadable import Unreadable
 
 NAME_KEYS = ("name", "tool_name", "function_name", "tool", "function", "action", "recipient_name")
 ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "tool_input", "action_input", "params", "kwargs")
+NO_ARGUMENTS, KEYED_BY_NAME = "no_arguments", "keyed_by_name"
 _BESIDE = frozenset(("id", "type", "tool_call_id", "call_id", "index", "thought", "reasoning", "description"))
 _SEPARATOR = re.compile(r"[\s,;﻿]*")
 _CALL_BEGINS = re.compile(rf"""[\[\s]*\{{\s*["'](?:{"|".join(NAME_KEYS)}|type|id)["']\s*:""")
@@ -98,7 +99,9 @@ def _flat(
     if not marked and name not in context.names:
         return None  # only a name written exactly tells such an object from data
     if not rest:
-        return [RawCall(name, {})] if marked or not parameters else None
+        if marked:
+            return [RawCall(name, {})]
+        return [RawCall(name, {}, repairs=(NO_ARGUMENTS,))] if not parameters else None
     if name_key in parameters or not set(rest) <= parameters:
         bare = {key: item for key, item in rest.items() if key not in _BESIDE}
         return [RawCall(name, bare)] if marked and (not bare or set(bare) <= parameters) else None
@@ -115,7 +118,7 @@ def _keyed_by_name(value: Mapping[str, Any], context: Context, *, marked: bool) 
         return None
     if not (marked or arguments):
         return None
-    return [RawCall(name, arguments, repairs=("keyed_by_name",))]
+    return [RawCall(name, arguments, repairs=(KEYED_BY_NAME,))]
 
 
 def unread(context: Context, end: int) -> Unreadable | None:

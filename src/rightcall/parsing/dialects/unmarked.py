@@ -12,15 +12,25 @@ from dataclasses import dataclass
 
 from rightcall.domain import ProblemKind
 from rightcall.parsing.dialects.base import Block, Context, RawCall
-from rightcall.parsing.dialects.envelope import LOOKS_LIKE_CALL, calls_in, read_values, unread
+from rightcall.parsing.dialects.envelope import (
+    KEYED_BY_NAME,
+    LOOKS_LIKE_CALL,
+    NO_ARGUMENTS,
+    calls_in,
+    read_values,
+    unread,
+)
 from rightcall.parsing.dialects.pythonic import cut_off, read_calls, read_marked_calls
-from rightcall.parsing.illustration import CALL_FENCES, EXAMPLE, in_listing
+from rightcall.parsing.illustration import CALL_FENCES, EXAMPLE, in_listing, in_transcript, only_shown
 from rightcall.parsing.unreadable import Unreadable
 
 _FENCE = re.compile(
     r"^[ \t]*```[ \t]*(?P<info>[\w\-]*)[ \t]*\n(?P<body>.*?)(?:\n[ \t]*```[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
 )
 _END_TOKENS = re.compile(r"(?:\s|</s>|<\|[\w]{1,30}\|>|<｜[^<>｜]{1,40}｜>|<eos>|<end_of_turn>|```)*\Z")
+_WEAK = frozenset((NO_ARGUMENTS, KEYED_BY_NAME))
+"""Forms of a call that data has as well, so that words beside it leave it open what is meant."""
+
 _STRAY_CLOSERS = re.compile(r"\s*[}\]]+\s*\Z")
 _OR = re.compile(r"\W*or\W*", re.IGNORECASE)
 _VALUE_LINE = re.compile(r"^[ \t]*(?=[{\[])", re.MULTILINE)
@@ -49,9 +59,10 @@ def read_unmarked(context: Context) -> Block | None:
     if any(piece.fault for piece in pieces):
         # Broken JSON beside words is more likely an illustration than a call.
         return None if not all(piece.fault for piece in pieces) else _joined(text, pieces, words)
-    if EXAMPLE.search(words) or any(_OR.fullmatch(between) for between in around[1:-1]):
-        reason = "a call stands inside an explanation; if it is meant, it must be the whole reply"
-        return Block(len(text), text=text, fault=Unreadable(ProblemKind.AMBIGUOUS, reason))
+    weak = any(_WEAK.intersection(call.repairs) for piece in pieces for call in piece.calls)
+    spoken = in_transcript(text, pieces[0].start)
+    if weak or spoken or EXAMPLE.search(words) or any(_OR.fullmatch(between) for between in around[1:-1]):
+        return Block(len(text), text=text, fault=only_shown())
     opens, ends = not around[0].strip(), _END_TOKENS.fullmatch(around[-1]) is not None
     if opens or ends:
         return _joined(text, pieces, "".join(around))
