@@ -13,6 +13,7 @@ from pathlib import Path
 
 import event_log
 import proxy
+import scoring
 from report import as_json, machine, markdown, show
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -20,7 +21,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 import parsing
 
 RESULTS = Path(__file__).with_name("results")
-BENCHMARKS = (parsing, event_log, proxy)
+BENCHMARKS = (parsing, event_log, proxy, scoring)
 BUSY = 0.5
 
 

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -34,7 +34,7 @@ from rightcall.evaluation.statistics import (
 tasks = st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0]), st.integers(0, 8)), min_size=1, max_size=40)
 
 
-# -- known values ---------------------------------------------------------------------------------------------------
+# -- known values -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_pass_refuses_k_beyond_the_repeats(c, r, k):
             pass_k(c, r, k)
 
 
-# -- the paired test ------------------------------------------------------------------------------------------------
+# -- the paired test --------------------------------------------------------------------------------------------
 
 
 def test_the_smallest_p_is_two_to_one_minus_g():
@@ -156,6 +156,26 @@ def test_an_exact_sign_flip_counts_the_sums_that_are_as_extreme():
     # Sums 1..6 with only the 1 negative: |sum| is 19 or more for the signs of 21 and of 19, either way round.
     p, _ = sign_flip([-1, 2, 3, 4, 5, 6], range(6))
     assert p == pytest.approx(4 / 64)
+
+
+@pytest.mark.parametrize("families", [6, 9, 12, 13, 14, 40])
+def test_the_sign_flip_is_scipys_permutation_test_of_a_studentised_sum(families):
+    sums = np.random.default_rng(families).normal(0.3, 1, families)
+    oracle = stats.permutation_test(
+        (sums,),
+        lambda x, axis: x.mean(axis) / x.std(axis, ddof=1),
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=9_999,
+        rng=np.random.default_rng(1),
+    )
+    exact = families <= 13
+    assert sign_flip(sums, range(families))[0] == pytest.approx(oracle.pvalue, abs=1e-9 if exact else 0.02)
+
+
+def test_thousands_of_families_are_no_trouble():
+    p, _ = sign_flip(np.random.default_rng(6).normal(1, 1, 3_000), range(3_000))
+    assert p == pytest.approx(1e-4)
 
 
 def test_many_families_are_resampled_the_same_each_time():
@@ -175,6 +195,7 @@ def test_too_few_families_give_an_interval_and_no_p():
     assert found.estimate.low is not None
 
 
+@settings(deadline=None)
 @given(tasks, st.randoms())
 def test_swapping_the_runs_turns_the_difference_and_keeps_the_p(pairs, random):
     first, families = [value for value, _ in pairs], [family for _, family in pairs]
@@ -187,6 +208,7 @@ def test_swapping_the_runs_turns_the_difference_and_keeps_the_p(pairs, random):
         assert there.p >= 2.0 ** (1 - len(set(families)))
 
 
+@settings(deadline=None)
 @given(tasks)
 def test_an_interval_holds_its_rate_and_never_beats_independence(pairs):
     values, families = [value for value, _ in pairs], [f"family {family}" for _, family in pairs]
@@ -200,6 +222,7 @@ def test_an_interval_holds_its_rate_and_never_beats_independence(pairs):
     assert found.high - found.low >= high - low - 1e-9
 
 
+@settings(deadline=None)
 @given(tasks)
 def test_repeats_make_any_success_likelier_and_all_less_likely(pairs):
     c = np.array([round(2 * value) for value, _ in pairs])
@@ -208,7 +231,7 @@ def test_repeats_make_any_success_likelier_and_all_less_likely(pairs):
     assert pass_at_k(c, 2, 1) == pytest.approx(c / 2)
 
 
-# -- where the data say nothing ---------------------------------------------------------------------------------------
+# -- where the data say nothing -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("estimate", [rate, mean, lambda v, f: quantile(v, f, 0.5), lambda v, f: ratio(v, v, f)])
@@ -261,7 +284,7 @@ def test_a_rate_outside_nought_to_one_is_refused():
         rate([2, 0], list("ab"))
 
 
-# -- simulations ------------------------------------------------------------------------------------------------------
+# -- simulations --------------------------------------------------------------------------------------------------
 
 
 def _clustered_null(runs: int, families: int, each: int, repeats: int, seed: int):
@@ -346,6 +369,7 @@ def test_the_first_bet_is_that_of_the_paper_and_half_is_the_most():
     assert process.observe(1.0) == pytest.approx((1.5**2 + 0.5**2) / 2)
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(-1, 1), max_size=60))
 def test_betting_never_goes_broke_nor_forgets(values):
     process = BettingProcess()
@@ -360,7 +384,7 @@ def test_betting_refuses_what_is_out_of_bounds(difference):
         BettingProcess().observe(difference)
 
 
-# -- planning ---------------------------------------------------------------------------------------------------------
+# -- planning -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -370,6 +394,7 @@ def test_power_at_eight_points_is_what_simulation_found(n, repeats, low, high):
     assert low <= power(n, 0.08, Spread(0.0, 0.24, 0.24), repeats) <= high
 
 
+@settings(deadline=None)
 @given(st.floats(0.02, 0.5), st.floats(0, 0.3), st.floats(0.01, 0.25), st.integers(1, 10))
 def test_the_tasks_needed_are_the_fewest_that_have_the_power(effect, between, within, repeats):
     spread = Spread(between, within, within)
@@ -405,7 +430,7 @@ def test_plans_that_make_no_sense_are_refused():
         pilot_spread([[1, 0]], [[1, 0]])
 
 
-# -- without the extra ------------------------------------------------------------------------------------------------
+# -- without the extra --------------------------------------------------------------------------------------------
 
 
 def test_without_scipy_the_message_says_what_to_install():

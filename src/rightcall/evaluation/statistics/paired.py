@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
@@ -15,8 +14,9 @@ from rightcall.errors import UsageError
 from rightcall.evaluation.statistics.estimates import LEVEL, Estimate, coded, mean
 
 MIN_FAMILIES = 6  # below, the smallest two-sided p that flipping signs can give, 2^(1 - G), is above 5 %
-_RESAMPLES = 9_999
-_BATCH = 1_000_000  # signs held at a time
+_EXACT_FAMILIES = 13  # 8,192 choices of signs
+_DRAWS = 9_999
+_BATCH = 500_000  # signs held at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +60,13 @@ def paired_difference(
 def sign_flip(differences: ArrayLike, families: ArrayLike, *, seed: int = 0) -> tuple[float | None, str]:
     """The two-sided p-value of "families are as likely to gain as to lose", and the name of the test.
 
-    A permutation test of the families' sums, exact where 2^G is small. The statistic is the sum over the root of
-    the sum of squares: Student's t grows with it and gives the same p-value, but is infinite where all are equal.
-    Families whose sum is 0 are the same under either sign and are left out of the flipping.
+    A permutation test of the families' sums: every choice of signs where there are few, seeded draws otherwise,
+    the data themselves counted as one. The studentised sum is the statistic; flipping leaves the sum of squares as
+    it is, so Student's t grows with the plain sum, and comparing sums gives the same p-value. Families whose sum is
+    0 are the same under either sign and are left out.
+
+    The same as `scipy.stats.permutation_test(..., permutation_type="samples")`, which sorts for every draw: measured
+    at 9,999 draws, 1.5 ms a family, some ten times a matrix product's. Thousands of families need the latter.
     """
     codes, count = coded(families)
     if not count:
@@ -74,18 +78,19 @@ def sign_flip(differences: ArrayLike, families: ArrayLike, *, seed: int = 0) -> 
     sums = sums[~np.isclose(sums, 0, atol=1e-12)]
     if not sums.size:
         return 1.0, "sign flip: no family differs"
-    found = stats.permutation_test(
-        (sums,),
-        _studentised,
-        permutation_type="samples",
-        vectorized=True,
-        n_resamples=_RESAMPLES,
-        batch=max(1, _BATCH // sums.size),
-        rng=np.random.default_rng(seed),
-    )
-    exact = 2.0**sums.size <= _RESAMPLES
-    how = "every sign" if exact else f"{_RESAMPLES:,} draws"
-    return float(found.pvalue), f"sign flip of {sums.size} families, {how}"
+    exact = sums.size <= _EXACT_FAMILIES
+    draws = 2**sums.size if exact else _DRAWS
+    draw = None if exact else np.random.default_rng(seed)
+    total = sums.sum()
+    least = abs(total) * (1 - 1e-12)  # ties are as extreme, in spite of rounding
+    extreme = 0
+    rows = max(1, _BATCH // sums.size)
+    for start in range(0, draws, rows):
+        flipped = _flips(start, min(draws - start, rows), sums.size, draw)
+        extreme += int((np.abs(total - 2 * (flipped @ sums)) >= least).sum())
+    if exact:
+        return extreme / draws, f"sign flip of {sums.size} families, every sign"
+    return (extreme + 1) / (draws + 1), f"sign flip of {sums.size} families, {draws:,} draws"
 
 
 def mcnemar_exact(gained: int, lost: int) -> float:
@@ -110,6 +115,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return [float(p) for p in multipletests(p_values, method="holm")[1]] if len(p_values) else []
 
 
-def _studentised(sums: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]:
-    total: NDArray[np.float64] = sums.sum(axis=axis) / np.sqrt((sums**2).sum(axis=axis))
-    return total
+def _flips(start: int, rows: int, size: int, draw: np.random.Generator | None) -> NDArray[np.float64]:
+    """Which of `size` signs are turned, 0 or 1, in each row: choices number `start` and on, or drawn."""
+    if draw is None:
+        return (np.arange(start, start + rows)[:, None] >> np.arange(size) & 1).astype(np.float64)
+    octets = draw.integers(0, 256, (rows, -(-size // 8)), dtype=np.uint8)
+    return np.unpackbits(octets, axis=1, count=size).astype(np.float64)
