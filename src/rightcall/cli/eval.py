@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
-from collections.abc import Iterator
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -18,17 +16,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from typer.core import TyperGroup
 
+from rightcall.cli import compare
 from rightcall.errors import UsageError
-from rightcall.evaluation.arms import Arm, load_arm
-from rightcall.evaluation.benchmarks.registry import load_suite
-from rightcall.evaluation.cases import Suite
-from rightcall.evaluation.models import ModelEntry, OpenModel, load_models, open_model
-from rightcall.evaluation.records import Record, RunInfo
-from rightcall.evaluation.run_file import RunFile, run_path
-from rightcall.evaluation.runner import Runner, RunOptions
 from rightcall.folders import cache_folder
 from rightcall.settings import Settings
-from rightcall.store.completions import CompletionCache
+
+if TYPE_CHECKING:
+    from rightcall.evaluation.models import ModelEntry
+    from rightcall.evaluation.records import Record, RunInfo
+    from rightcall.evaluation.runner import Estimate
 
 EPILOG = """Examples:
 
@@ -58,6 +54,9 @@ app = typer.Typer(
     epilog=EPILOG,
     no_args_is_help=True,
 )
+
+
+app.command("compare", epilog=compare.EPILOG)(compare.compare)
 
 
 @app.command(epilog=EPILOG)
@@ -102,6 +101,12 @@ def run(  # noqa: PLR0913 - a command's options
 
     Ends with 0 where all thresholds are met, 3 where one is not, 1 where the run itself is broken.
     """
+    from rightcall.evaluation.arms import load_arm
+    from rightcall.evaluation.benchmarks.registry import load_suite
+    from rightcall.evaluation.runner import RunOptions
+    from rightcall.evaluation.session import Session
+    from rightcall.store.completions import CompletionCache
+
     options = RunOptions(
         seed=seed,
         repeats=repeats,
@@ -113,97 +118,45 @@ def run(  # noqa: PLR0913 - a command's options
     arms = [load_arm(name) for name in arm or ["full"]]
     loaded = [load_suite(name, data, seed) for name in suites]
     entry, larger = _entries(model, upstream, models)
-    console = Console(stderr=True)
     with CompletionCache(cache or cache_folder() / "completions.sqlite") as completions:
-        session = _Session(loaded, arms, options, out, completions, console)
+        session = Session(loaded, arms, options, out, completions)
         if dry_run:
-            _show_estimates(asyncio.run(session.estimates(entry, larger)), as_json=as_json)
+            _show_estimates(session.estimates(entry, larger), as_json=as_json)
             return
         try:
-            paths = asyncio.run(session.run(entry, larger))
+            paths = asyncio.run(session.run(entry, larger, _watch))
         except KeyboardInterrupt:
-            console.print("stopped; the same command goes on from here")
+            typer.echo("stopped; the same command goes on from here", err=True)
             raise
     _show(paths, as_json=as_json)
 
 
-class _Session:
-    """Every suite with every arm, one after the other, over one open model."""
+@contextmanager
+def _watch(info: RunInfo, estimate: Estimate) -> Iterator[Callable[[Record], None]]:
+    """A progress bar on standard error, with how many were right so far."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("right {task.fields[right]}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    right = 0
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        line = bar.add_task(f"{info.suite} {info.arm}", total=estimate.cases, right=0)
 
-    def __init__(
-        self,
-        suites: list[Suite],
-        arms: list[Arm],
-        options: RunOptions,
-        out: Path,
-        cache: CompletionCache,
-        console: Console,
-    ) -> None:
-        self._suites = suites
-        self._arms = arms
-        self._options = options
-        self._out = out
-        self._cache = cache
-        self._console = console
+        def done(record: Record) -> None:
+            nonlocal right
+            right += record.score.success
+            bar.update(line, advance=1, right=right)
 
-    async def run(self, entry: ModelEntry, larger: ModelEntry | None) -> list[Path]:
-        paths = []
-        async with AsyncExitStack() as stack:
-            opened, second = await self._opened(stack, entry, larger)
-            for suite, arm in self._pairs():
-                runner = Runner(suite, arm, opened, self._cache, self._options, second)
-                info = _info(suite, arm, opened, second, self._options)
-                with RunFile(run_path(self._out, info), info) as file, self._progress(runner, file, info) as done:
-                    await runner.run(file, done)
-                paths.append(file.path)
-        return paths
-
-    async def estimates(self, entry: ModelEntry, larger: ModelEntry | None) -> list[dict[str, Any]]:
-        rows = []
-        async with AsyncExitStack() as stack:
-            opened, second = await self._opened(stack, entry, larger)
-            for suite, arm in self._pairs():
-                estimate = Runner(suite, arm, opened, self._cache, self._options, second).estimate()
-                rows.append({"suite": suite.name, "arm": arm.name, **asdict(estimate)})
-        return rows
-
-    def _pairs(self) -> Iterator[tuple[Suite, Arm]]:
-        return ((suite, arm) for suite in self._suites for arm in self._arms)
-
-    async def _opened(
-        self, stack: AsyncExitStack, entry: ModelEntry, larger: ModelEntry | None
-    ) -> tuple[OpenModel, OpenModel | None]:
-        with self._console.status(f"opening {entry.name}"):
-            opened = await stack.enter_async_context(open_model(entry, slots=self._options.parallel))
-            second = await stack.enter_async_context(open_model(larger)) if larger else None
-        return opened, second
-
-    @contextmanager
-    def _progress(self, runner: Runner, file: RunFile, info: RunInfo) -> Iterator[Any]:
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("right {task.fields[right]}"),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-        )
-        total = runner.estimate(file)
-        with Progress(*columns, console=self._console) as bar:
-            line = bar.add_task(
-                f"{info.suite} {info.arm}", total=total.cases + total.done, completed=total.done, right=0
-            )
-            right = 0
-
-            def done(record: Record) -> None:
-                nonlocal right
-                right += record.score.success
-                bar.update(line, advance=1, right=right)
-
-            yield done
+        yield done
 
 
 def _entries(model: str, upstream: str | None, models: Path | None) -> tuple[ModelEntry, ModelEntry | None]:
+    from rightcall.evaluation.models import ModelEntry, load_models
+
     if models is not None:
         entries = load_models(models)
         if model not in entries:
@@ -214,40 +167,15 @@ def _entries(model: str, upstream: str | None, models: Path | None) -> tuple[Mod
     return ModelEntry(model, upstream=settings.upstream), None
 
 
-def _info(suite: Suite, arm: Arm, model: OpenModel, larger: OpenModel | None, options: RunOptions) -> RunInfo:
-    prices = {item.served: dict(item.entry.price) for item in (model, larger) if item and item.entry.price}
-    settings = arm.settings
-    if larger:
-        settings["larger_model"] = larger.entry.name
-        settings["larger_build"] = larger.build
-    if options.held_out:
-        settings["held_out"] = True
-    return RunInfo(
-        suite=suite.name,
-        suite_version=suite.version,
-        model=model.entry.name,
-        arm=arm.name,
-        build=model.build,
-        settings=settings,
-        sampling={**(options.sampling or {}), **model.entry.sampling},
-        seed=options.seed,
-        repeats=options.repeats,
-        limit=options.limit,
-        prices=prices,
-        rightcall=version("rightcall"),
-        created=time.time(),
-    )
-
-
-def _show_estimates(rows: list[dict[str, Any]], *, as_json: bool) -> None:
+def _show_estimates(rows: list[tuple[RunInfo, Estimate]], *, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(rows, indent=2))
+        typer.echo(json.dumps([{"suite": i.suite, "arm": i.arm, **asdict(e)} for i, e in rows], indent=2))
         return
-    table = Table("suite", "arm", "cases", "done", "answered before", "requests", "tokens in", "tokens out, at most")
-    for row in rows:
-        requests = f"{row['requests_min']} to {row['requests_max']}"
-        values = (row["cases"], row["done"], row["cached"], requests, row["input_tokens"], row["output_tokens_max"])
-        table.add_row(row["suite"], row["arm"], *(str(value) for value in values))
+    table = Table("suite", "arm", "cases", "kept answers", "requests", "tokens in, about", "tokens out, at most")
+    for info, cost in rows:
+        requests = f"{cost.requests_min} to {cost.requests_max}"
+        values = (cost.cases, cost.cached, requests, cost.input_tokens, cost.output_tokens_max)
+        table.add_row(info.suite, info.arm, *(str(value) for value in values))
     Console().print(table)
 
 

@@ -6,15 +6,15 @@ import contextlib
 import os
 import tomllib
 from collections.abc import AsyncGenerator, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from rightcall.assemble import base_url
-from rightcall.domain import ModelRequest
+from rightcall.domain import ModelReply, ModelRequest
 from rightcall.errors import UsageError
-from rightcall.ports import ModelClient
+from rightcall.ports import Delta, ModelClient
 from rightcall.providers import checkpoints
 from rightcall.providers.llama_cpp import EmbeddedServer
 from rightcall.providers.openai_compatible import OpenAICompatible, upstream_client
@@ -55,6 +55,32 @@ class OpenModel:
     holds: Callable[[ModelRequest], bool] | None = None
 
 
+class _Unopened:
+    """Stands for a model that is only spoken of."""
+
+    async def ask(self, request: ModelRequest) -> ModelReply:
+        raise UsageError(f"the model {request.model!r} was not opened")
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Delta, None]:
+        raise UsageError(f"the model {request.model!r} was not opened")
+
+
+def described_model(entry: ModelEntry) -> OpenModel:
+    """All that is known of a model without reaching it; asking it fails.
+
+    Raises:
+        UsageError: there is no such model.
+    """
+    if entry.name.startswith(REPLAY):
+        replay = ReplayModel(Path(entry.name.removeprefix(REPLAY)))
+        return OpenModel(entry, replay, "", f"{REPLAY}{replay.digest}", replay.holds)
+    if entry.upstream:
+        return OpenModel(entry, _Unopened(), entry.model or entry.name, base_url(entry.upstream))
+    checkpoint = checkpoints.find(entry.name)
+    build = f"sha256:{checkpoint.sha256} llama.cpp:xllamacpp-{_xllamacpp()}"
+    return OpenModel(entry, _Unopened(), checkpoint.name, build)
+
+
 @contextlib.asynccontextmanager
 async def open_model(
     entry: ModelEntry, *, slots: int = 1, pull: Callable[[checkpoints.Checkpoint], Path] = checkpoints.pull
@@ -67,21 +93,18 @@ async def open_model(
         UsageError: there is no such model, or no way to reach it.
         UpstreamError: it could not be started.
     """
+    described = described_model(entry)
     if entry.name.startswith(REPLAY):
-        path = Path(entry.name.removeprefix(REPLAY))
-        replay = ReplayModel(path)
-        yield OpenModel(entry, replay, "", f"{REPLAY}{replay.digest}", replay.holds)
-    elif entry.upstream:
-        url = base_url(entry.upstream)
+        yield described
+        return
+    with contextlib.ExitStack() as stack:
+        url = base_url(entry.upstream) if entry.upstream else ""
+        if not url:
+            checkpoint = checkpoints.find(entry.name)
+            path = checkpoints.cached_path(checkpoint) or pull(checkpoint)
+            url = stack.enter_context(EmbeddedServer(path, alias=checkpoint.name, slots=slots)).base_url
         async with upstream_client() as http:
-            yield OpenModel(entry, OpenAICompatible(url, http, _headers(entry)), entry.model or entry.name, url)
-    else:
-        checkpoint = checkpoints.find(entry.name)
-        path = checkpoints.cached_path(checkpoint) or pull(checkpoint)
-        build = f"sha256:{checkpoint.sha256} llama.cpp:xllamacpp-{_xllamacpp()}"
-        with EmbeddedServer(path, alias=checkpoint.name, slots=slots) as server:
-            async with upstream_client() as http:
-                yield OpenModel(entry, OpenAICompatible(server.base_url, http), checkpoint.name, build)
+            yield replace(described, client=OpenAICompatible(url, http, _headers(entry)))
 
 
 def load_models(path: Path) -> dict[str, ModelEntry]:
