@@ -275,8 +275,9 @@ def test_no_success_leaves_a_ratio_undefined():
     ("values", "families"), [([1, 2], ["a"]), ([[1, 2]], ["a", "b"]), ([1, float("nan")], ["a", "b"])]
 )
 def test_values_that_are_not_one_number_a_task_are_refused(values, families):
-    with pytest.raises(UsageError):
-        mean(values, families)
+    for estimate in (mean, sign_flip):
+        with pytest.raises(UsageError):
+            estimate(values, families)
 
 
 def test_a_rate_outside_nought_to_one_is_refused():

@@ -69,7 +69,7 @@ def rate(values: ArrayLike, families: ArrayLike, level: float = LEVEL) -> Estima
         families: shape (n,), labels of any sortable kind.
         level: confidence, 0 to 1.
     """
-    data, codes, count = _checked(values, families)
+    data, codes, count = checked(values, families)
     if data.size and not (data.min() >= 0 and data.max() <= 1):
         raise UsageError(f"a rate needs values from 0 to 1, got {data.min():g} to {data.max():g}")
     found = _unbounded(data, count, "Wilson at the effective n")
@@ -91,7 +91,7 @@ def mean(values: ArrayLike, families: ArrayLike, level: float = LEVEL) -> Estima
         families: shape (n,), labels of any sortable kind.
         level: confidence, 0 to 1.
     """
-    data, codes, count = _checked(values, families)
+    data, codes, count = checked(values, families)
     found = _unbounded(data, count, "cluster-robust t")
     if found.reason:
         return found
@@ -109,8 +109,8 @@ def ratio(numerators: ArrayLike, denominators: ArrayLike, families: ArrayLike, l
 
     R + (x - R y) / mean(y) has mean R and, to first order, R's variance (Cochran, "Sampling Techniques", 6.3).
     """
-    above, codes, count = _checked(numerators, families)
-    below, _, _ = _checked(denominators, families)
+    above, codes, count = checked(numerators, families)
+    below, _, _ = checked(denominators, families)
     total = float(below.sum())
     if not total:
         reason = "no task" if not above.size else "the denominator is 0 in every task"
@@ -128,7 +128,7 @@ def quantile(values: ArrayLike, families: ArrayLike, share: float, level: float 
     tasks of the indicator "at most the quantile", as Woodruff (1952) does for survey data. A tail that too few
     tasks reach has no bound on its side.
     """
-    data, codes, count = _checked(values, families)
+    data, codes, count = checked(values, families)
     found = _unbounded(data, count, "order statistics at the effective n")
     if not data.size:
         return found
@@ -149,20 +149,15 @@ def quantile(values: ArrayLike, families: ArrayLike, share: float, level: float 
     return replace(found, low=low, high=high, reason=reason, method=f"order statistics, effective n {effective}")
 
 
-def coded(families: ArrayLike) -> tuple[NDArray[np.intp], int]:
-    """Labels as numbers from 0, and how many different ones there are."""
-    names, codes = np.unique(np.asarray(families), return_inverse=True)
-    return codes, len(names)
-
-
-def _checked(values: ArrayLike, families: ArrayLike) -> tuple[Floats, NDArray[np.intp], int]:
+def checked(values: ArrayLike, families: ArrayLike) -> tuple[Floats, NDArray[np.intp], int]:
+    """Values as numbers, families as numbers from 0, and how many families there are. Raises `UsageError`."""
     data = np.asarray(values, dtype=np.float64)
-    codes, count = coded(families)
+    names, codes = np.unique(np.asarray(families), return_inverse=True)
     if data.ndim != 1 or codes.shape != data.shape:
         raise UsageError(f"one value and one family a task are needed, got shapes {data.shape} and {codes.shape}")
     if not np.isfinite(data).all():
         raise UsageError("a value is not a finite number; leave out what is not defined")
-    return data, codes, count
+    return data, codes, len(names)
 
 
 def _unbounded(data: Floats, families: int, method: str) -> Estimate:
