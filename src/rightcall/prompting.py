@@ -90,7 +90,9 @@ def shown_request(
         model=rung.model or request.model,
         extra=extra,
     )
-    return _tools_in_prompt(shown) if (in_prompt or rung.in_prompt) and tools else shown
+    if (in_prompt or rung.in_prompt) and tools:
+        return _tools_in_prompt(shown, request.choice)
+    return _demanded(shown, request.choice) if tools else shown
 
 
 def feedback(reading: Reading, choice: ToolChoice) -> str:
@@ -136,10 +138,31 @@ def _offered(request: ModelRequest, rung: Rung, before: Sequence[Exchange]) -> t
 
 
 def _forwarded_choice(choice: ToolChoice | None) -> ToolChoice | None:
-    """What is sent upstream: a demanded tool is the only one shown, so `required` says the same to every server."""
-    if choice is None or choice.mode is ChoiceMode.NONE:
-        return None
-    return ToolChoice(ChoiceMode.REQUIRED) if choice.mode is ChoiceMode.NAMED else choice
+    """What is sent upstream. A demand is not: the turn holds to it instead.
+
+    Servers meet a demand with a grammar, which makes every reply valid, hides the wrong ones, and keeps a model that
+    has no call to make from ever ending.
+    """
+    return choice if choice is not None and choice.mode is ChoiceMode.AUTO else None
+
+
+def _demanded(request: ModelRequest, choice: ToolChoice) -> ModelRequest:
+    """The request with the client's demand for a call in words, which every model can read."""
+    match choice.mode:
+        case ChoiceMode.NAMED:
+            demand = f"Answer with a call of {choice.name}, and nothing else."
+        case ChoiceMode.REQUIRED:
+            demand = "Answer with a call of one of the tools, and nothing else."
+        case _:
+            return request
+    return replace(request, messages=_with_system(request.messages, demand))
+
+
+def _with_system(messages: Sequence[Message], text: str) -> list[Message]:
+    """The messages with `text` in the system message, which stands first."""
+    if messages and messages[0].get("role") == "system" and isinstance(messages[0].get("content"), str):
+        return [{**messages[0], "content": f"{messages[0]['content']}\n\n{text}"}, *messages[1:]]
+    return [{"role": "system", "content": text}, *messages]
 
 
 def _said(exchange: Exchange, answer: str) -> list[Message]:
@@ -213,13 +236,13 @@ def _placeholder(schema: Any, root: Any) -> str:
     return f"<{' or '.join(kinds) or 'value'}>"
 
 
-def _tools_in_prompt(request: ModelRequest) -> ModelRequest:
+def _tools_in_prompt(request: ModelRequest, choice: ToolChoice) -> ModelRequest:
     """Tools described in a system message, for models whose chat template drops them."""
     described = "\n".join(
         json.dumps({"name": t.name, "description": t.description, "parameters": t.parameters}, ensure_ascii=False)
         for t in request.tools
     )
-    must = request.choice.mode is ChoiceMode.REQUIRED
+    must = choice.mode in {ChoiceMode.REQUIRED, ChoiceMode.NAMED}
     when = (
         "You must call one of them." if must else "Call one only if the request needs it; otherwise answer in words."
     )
@@ -227,11 +250,7 @@ def _tools_in_prompt(request: ModelRequest) -> ModelRequest:
         f"You can call these tools:\n{described}\n{when} To call, write nothing but"
         f"\n<tool_call>\n{_CALL_FORM}\n</tool_call>\none such block for each call."
     )
-    messages = list(request.messages)
-    if messages and messages[0].get("role") == "system" and isinstance(messages[0].get("content"), str):
-        messages[0] = {**messages[0], "content": f"{messages[0]['content']}\n\n{text}"}
-    else:
-        messages.insert(0, {"role": "system", "content": text})
+    messages = _with_system(request.messages, text)
     return replace(request, messages=messages, tools=(), tool_choice=None, parallel_tool_calls=None)
 
 

@@ -131,11 +131,20 @@ async def test_a_required_call_gets_no_way_out() -> None:
     assert "say so in words" not in told(model, 1)
 
 
-async def test_a_named_tool_is_the_only_one_shown_and_is_asked_for_as_required() -> None:
+async def test_a_named_tool_is_the_only_one_shown_and_is_demanded_in_words() -> None:
     parts, model, _ = kit(calls(("get_time", {"zone": "UTC"})))
     await propose(asked(tool_choice=ToolChoice(ChoiceMode.NAMED, "get_time")), parts)
     sent = model.requests[0]
-    assert ([tool.name for tool in sent.tools], sent.tool_choice) == (["get_time"], ToolChoice(ChoiceMode.REQUIRED))
+    assert ([tool.name for tool in sent.tools], sent.messages[0]["role"]) == (["get_time"], "system")
+    assert "a call of get_time" in sent.messages[0]["content"]
+
+
+@pytest.mark.parametrize("choice", [ToolChoice(ChoiceMode.REQUIRED), ToolChoice(ChoiceMode.NAMED, "get_time")])
+async def test_a_demand_is_never_forwarded_because_a_server_meets_it_with_a_grammar(choice: ToolChoice) -> None:
+    parts, model, _ = kit(text("It is noon."), calls(("get_time", {"zone": "UTC"})))
+    proposal = await propose(asked(tool_choice=choice), parts)
+    assert [request.tool_choice for request in model.requests] == [None, None]
+    assert [call.name for call in proposal.calls] == ["get_time"]
 
 
 async def test_no_call_wanted_shows_no_tools_and_leaves_markup_as_text() -> None:

@@ -136,7 +136,8 @@ def test_a_demanded_call_is_demanded_even_where_the_upstream_ignores_it(
     upstream.steps = [message("It is mild."), message(FENCED)]
     answer = create(proxy, tool_choice=choice)
     assert made(answer) == [("get_weather", {"city": "Oslo"})]
-    assert upstream.bodies[0]["tool_choice"] == "required"
+    assert "tool_choice" not in upstream.bodies[0]
+    assert upstream.bodies[0]["messages"][0]["role"] == "system"
 
 
 def test_a_call_that_is_not_wanted_is_not_made(upstream: Upstream, proxy: Proxy) -> None:
