@@ -6,21 +6,17 @@ import json
 import re
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from small_model import small_model
+
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [
-    ROOT / "README.md",
-    *sorted((ROOT / "docs").glob("*.md")),
-    ROOT / "CONTRIBUTING.md",
-    *sorted((ROOT / "design").glob("*.md")),
-]
+FOR_USERS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*FOR_USERS, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "design").glob("*.md"))]
 BLOCKS = [
     pytest.param(block, id=f"{page.name}:{number}")
     for page in PAGES
@@ -31,35 +27,17 @@ BLOCKS = [
 ADDRESS = "http://127.0.0.1:11434/v1"
 
 
-class _SmallModel(BaseHTTPRequestHandler):
+def fenced_call(body: dict[str, Any]) -> str:
     """Answers as a small model does: the call as fenced text."""
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        tool = body["tools"][0]["function"]
-        arguments = dict.fromkeys(tool["parameters"].get("required", []), "Oslo")
-        text = f"```json\n{json.dumps({'name': tool['name'], 'arguments': arguments})}\n```"
-        data = json.dumps(
-            {"choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}]}
-        ).encode()
-        self.send_response(200)
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *_: Any) -> None:
-        pass
+    tool = body["tools"][0]["function"]
+    arguments = dict.fromkeys(tool["parameters"].get("required", []), "Oslo")
+    return f"```json\n{json.dumps({'name': tool['name'], 'arguments': arguments})}\n```"
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    running = ThreadingHTTPServer(("127.0.0.1", 0), _SmallModel)
-    thread = threading.Thread(target=running.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{running.server_port}/v1"
-    running.shutdown()
-    running.server_close()
-    thread.join()
+    with small_model(fenced_call) as url:
+        yield url
 
 
 @pytest.mark.parametrize("block", BLOCKS)
@@ -89,7 +67,7 @@ def test_every_option_in_the_documentation_exists() -> None:
             check=True,
             env={"COLUMNS": "200", "PATH": ""},
         ).stdout
-    for page in PAGES[:-8]:
+    for page in FOR_USERS:
         for option in re.findall(r"(?<![\w-])--[a-z][a-z-]+", page.read_text(encoding="utf-8")):
             assert option in known or option in {"--jinja", "--json", "--config"}, f"{page.name} names {option}"
 

@@ -8,21 +8,16 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import httpx2
 import pytest
 
-REPLY = {
-    "choices": [
-        {"message": {"content": '{"name": "get_time", "arguments": {"zone": "UTC"}}'}, "finish_reason": "stop"}
-    ]
-}
+from small_model import small_model
+
+CALL = '{"name": "get_time", "arguments": {"zone": "UTC"}}'
 BODY = {
     "model": "m",
     "messages": [{"role": "user", "content": "time?"}],
@@ -38,28 +33,10 @@ BODY = {
 }
 
 
-class _Model(BaseHTTPRequestHandler):
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["content-length"]))
-        data = json.dumps(REPLY).encode()
-        self.send_response(200)
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *_: Any) -> None:
-        pass
-
-
 @pytest.fixture
 def upstream() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Model)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/v1"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with small_model(lambda _: CALL) as url:
+        yield url
 
 
 def free_port() -> int:
