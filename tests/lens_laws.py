@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rightcall.domain import ModelRequest, Tool
@@ -11,9 +11,9 @@ from rightcall.schema.compiled import compile_tool
 from rightcall.schema.pointers import pointer_of
 
 
-def presented(lens: Lens, *tools: Tool, messages: Any = ()) -> tuple[PresentedTool, ...]:
-    """What a lens makes of tools, seen to be well formed: unique names, compiling schemas."""
-    entries = through([lens], tools, Context(ModelRequest(messages, tools=tools)))
+def presented(lenses: Sequence[Lens], *tools: Tool, messages: Any = ()) -> tuple[PresentedTool, ...]:
+    """What lenses make of tools, seen to be well formed: unique names, compiling schemas."""
+    entries = through(lenses, tools, Context(ModelRequest(messages, tools=tools)))
     names = [entry.tool.name for entry in entries]
     assert len(set(names)) == len(names)
     for entry in entries:
@@ -38,7 +38,9 @@ def check_round_trip(entry: PresentedTool, arguments: dict[str, Any]) -> None:
     for pointer, value in leaves(shown):
         back = entry.arguments.original_path(pointer)
         assert (back, value) in list(leaves(arguments)), (pointer, back)
-        assert entry.arguments.shown_path(back) == pointer
+        there = entry.arguments.shown_path(back)
+        # An object whose parts stand beside the others has no place of its own, only one around it.
+        assert there == pointer or (value in (None, {}) and pointer.startswith(there)), (pointer, back, there)
 
 
 def leaves(value: Any, pointer: str = "") -> Iterator[tuple[str, Any]]:
