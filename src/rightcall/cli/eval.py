@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -17,13 +18,14 @@ from rich.table import Table
 from typer.core import TyperGroup
 
 from rightcall.cli import compare
-from rightcall.errors import UsageError
+from rightcall.errors import MissingExtra, UsageError
 from rightcall.folders import cache_folder
 from rightcall.settings import Settings
 
 if TYPE_CHECKING:
     from rightcall.evaluation.models import ModelEntry
     from rightcall.evaluation.records import Record, RunInfo
+    from rightcall.evaluation.report.thresholds import JudgedRun
     from rightcall.evaluation.runner import Estimate
 
 EPILOG = """Examples:
@@ -95,18 +97,41 @@ def run(  # noqa: PLR0913 - a command's options
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say how many requests and tokens it will cost; ask nothing.")
     ] = False,
+    fail_under: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="End with 3 where a metric is lower: task_success=0.9. May be repeated.", show_default=False
+        ),
+    ] = None,
+    most: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--max",
+            help="End with 3 where a metric is higher: wrong_but_valid=0.02. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML for CI here.", show_default=False)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
 ) -> None:
     """Run suites with a model and say how right it was.
 
     Ends with 0 where all thresholds are met, 3 where one is not, 1 where the run itself is broken.
     """
+    try:
+        from rightcall.evaluation.report import thresholds
+    except ModuleNotFoundError as error:
+        raise MissingExtra("evaluation", "eval") from error
     from rightcall.evaluation.arms import load_arm
     from rightcall.evaluation.benchmarks.registry import load_suite
+    from rightcall.evaluation.compare import open_run
+    from rightcall.evaluation.report.junit import write_junit
     from rightcall.evaluation.runner import RunOptions
     from rightcall.evaluation.session import Session
     from rightcall.store.completions import CompletionCache
 
+    bounds = [thresholds.parse_threshold(text) for text in fail_under or []]
+    bounds += [thresholds.parse_threshold(text, at_most=True) for text in most or []]
     options = RunOptions(
         seed=seed,
         repeats=repeats,
@@ -128,7 +153,14 @@ def run(  # noqa: PLR0913 - a command's options
         except KeyboardInterrupt:
             typer.echo("stopped; the same command goes on from here", err=True)
             raise
-    _show(paths, as_json=as_json)
+    judged = [thresholds.judge(open_run(path), bounds) for path in paths]
+    if junit is not None:
+        write_junit(junit, judged)
+    if as_json:
+        typer.echo(json.dumps({"runs": [_data(*pair) for pair in zip(paths, judged, strict=True)]}, indent=2))
+    else:
+        _show(paths, judged)
+    raise typer.Exit(thresholds.exit_code(judged))
 
 
 @contextmanager
@@ -179,6 +211,46 @@ def _show_estimates(rows: list[tuple[RunInfo, Estimate]], *, as_json: bool) -> N
     Console().print(table)
 
 
-def _show(paths: list[Path], *, as_json: bool) -> None:
-    for path in paths:
+def _show(paths: list[Path], judged: list[JudgedRun]) -> None:
+    from rightcall.evaluation.report.contents import build_report
+    from rightcall.evaluation.report.terminal import print_summary
+
+    print_summary(build_report(paths), Console(width=None if sys.stdout.isatty() else 140))
+    for path, run in zip(paths, judged, strict=True):
         typer.echo(path)
+        for line in (*run.outcome.checked, *([f"broken: {run.outcome.broken}"] if run.outcome.broken else [])):
+            typer.echo(f"  {line}")
+
+
+def _data(path: Path, judged: JudgedRun) -> dict[str, Any]:
+    from rightcall.evaluation.metrics import metrics_to_json
+
+    info, outcome = judged.run.info, judged.outcome
+    return {
+        "path": str(path),
+        "suite": info.suite,
+        "model": info.model,
+        "arm": info.arm,
+        "metrics": metrics_to_json(judged.metrics),
+        "thresholds": [
+            {"metric": c.threshold.metric, "bound": c.threshold.bound, "at_most": c.threshold.at_most, "met": c.met}
+            for c in outcome.checked
+        ],
+        "broken": outcome.broken,
+        "exit_code": outcome.exit_code,
+    }
+
+
+@app.command("fetch", epilog="Examples:\n\nrightcall eval fetch bfcl\n\nrightcall eval fetch metatool --data data")
+def fetch_(
+    name: Annotated[str, typer.Argument(help="bfcl, metatool, rotbench or apibank.", show_default=False)],
+    *,
+    data: Annotated[Path | None, typer.Option(help="Where to put it. Default: the user's cache folder.")] = None,
+) -> None:
+    """Fetch a benchmark's data from where its authors published them, at a pinned version, and print the folder."""
+    from rightcall.evaluation.benchmarks.registry import data_folder
+    from rightcall.evaluation.fetch import fetch
+
+    with Console(stderr=True).status(f"fetching {name}"):
+        folder = fetch(name, data or data_folder())
+    typer.echo(folder)
