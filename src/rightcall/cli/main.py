@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from rightcall.cli import demo, eval, log, models, parse, serve  # noqa: A004 - a command's name
+from rightcall.cli import ablate, demo, diff, eval, fingerprint, log, models, parse, report, serve  # noqa: A004 - a command's name
 from rightcall.errors import RightcallError, UsageError
 
 app = typer.Typer(
@@ -21,7 +21,11 @@ app = typer.Typer(
 app.command("serve", epilog=serve.EPILOG)(serve.serve)
 app.command("parse", epilog=parse.EPILOG)(parse.parse)
 app.command("demo", epilog=demo.EPILOG)(demo.demo)
+app.command("diff", epilog=diff.EPILOG)(diff.diff)
+app.command("fingerprint", epilog=fingerprint.EPILOG)(fingerprint.fingerprint)
 app.add_typer(eval.app, name="eval")
+app.command("ablate", epilog=ablate.EPILOG)(ablate.ablate)
+app.command("report", epilog=report.EPILOG)(report.report)
 app.add_typer(log.app, name="log")
 app.add_typer(models.app, name="models")
 
