@@ -23,19 +23,23 @@ from rightcall.schema.references import properties, required
 MAX_DEPTH = 64
 MAX_NODES = 20_000
 MAX_CHARS = 1_000_000
-_BACKTRACK_LIMIT = 100_000
+PATTERN_OPTIONS = jsonschema_rs.FancyRegexOptions(backtrack_limit=100_000)
 _OFFSET_TIME = re.compile(r"\d\d:\d\d(:\d\d(\.\d+)?)?([zZ]|[+-]\d\d:\d\d)?\Z")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CompiledTool:
-    """A tool with its compiled schema. `broken` says why it is quarantined; then `validator` is None."""
+    """A tool with its compiled schema. `broken` says why it is quarantined; then `validator` is None.
+
+    `key` is the content key of its parameters, empty where they are no JSON.
+    """
 
     tool: Tool
     validator: jsonschema_rs.Validator | None
     declared: frozenset[str]
     required: frozenset[str]
     broken: str | None = None
+    key: bytes = b""
 
     @property
     def name(self) -> str:
@@ -85,10 +89,11 @@ def compile_tools(tools: Iterable[Tool]) -> Toolset:
 def compile_tool(tool: Tool) -> CompiledTool:
     """Compiles one tool; equal schemas are compiled once (a proxy sees the same tools in every request)."""
     try:
-        broken, validator, declared, needed = _compile(content_key(tool.parameters))
+        key = content_key(tool.parameters)
+        broken, validator, declared, needed = _compile(key)
     except (TypeError, ValueError, RecursionError) as error:
         return CompiledTool(tool, None, frozenset(), frozenset(), f"its parameters are not JSON: {error}")
-    return CompiledTool(tool, validator, declared, needed, broken)
+    return CompiledTool(tool, validator, declared, needed, broken, key)
 
 
 @lru_cache(maxsize=4096)
@@ -104,7 +109,7 @@ def _compile(key: bytes) -> tuple[str | None, jsonschema_rs.Validator | None, fr
             formats=_FORMATS,
             validate_formats=True,
             offline=True,
-            pattern_options=jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACK_LIMIT),
+            pattern_options=PATTERN_OPTIONS,
         )
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
         reason = str(error).strip().splitlines()[0]
@@ -159,3 +164,5 @@ def _is_time(text: str) -> bool:
 
 
 _FORMATS = {"date-time": _is_date_time, "time": _is_time}
+LAX_FORMATS = frozenset(_FORMATS)
+"""Formats that are checked less strictly here than the standard has them."""

@@ -87,6 +87,16 @@ def lost_events(path: str | os.PathLike[str]) -> int:
         return sum(_count(_loaded(data).get("count")) for (data,) in rows)
 
 
+def calls_made(path: str | os.PathLike[str]) -> Iterator[tuple[str, Any]]:
+    """The calls that turns ended with, oldest first: the tool's name, and its arguments as far as they were kept."""
+    with _reading(path) as connection:
+        for (text,) in connection.execute("SELECT data FROM events WHERE kind = 'turn.ended' ORDER BY seq"):
+            calls = _loaded(text).get("calls")
+            for call in calls if isinstance(calls, list) else ():
+                if isinstance(call, dict) and isinstance(call.get("name"), str):
+                    yield call["name"], call.get("arguments")
+
+
 @contextlib.contextmanager
 def _reading(path: str | os.PathLike[str]) -> Iterator[apsw.Connection]:
     """A connection that only reads, and sees one moment of the log."""

@@ -1,0 +1,1 @@
+"""What a change of schemas does to calls that were valid before."""
