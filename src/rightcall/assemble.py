@@ -9,7 +9,9 @@ from urllib.parse import urlsplit
 
 from rightcall.errors import UsageError
 from rightcall.ladder import DEFAULT_LADDER, Ladder
+from rightcall.lens import Presentation
 from rightcall.providers.openai_compatible import OpenAICompatible, upstream_client
+from rightcall.schema.rewrite.choice import rewrites
 from rightcall.store.memory import NullEventLog
 from rightcall.store.redaction import redact_secrets
 from rightcall.store.sqlite import SqliteEventLog, default_log_path
@@ -63,6 +65,7 @@ def build_parts(settings: Settings) -> Parts:
         log=log,
         clock=SystemClock(),
         ladder=build_ladder(settings),
+        presentation=build_presentation(settings.rewrite),
         in_prompt=settings.tools_in_prompt,
         larger=larger,
     )
@@ -76,6 +79,11 @@ def build_ladder(settings: Settings) -> Ladder:
     rungs = DEFAULT_LADDER.rungs[: settings.attempts]
     ladder = Ladder(rungs, next_calls=settings.next_calls, seconds=settings.deadline)
     return ladder.with_larger(settings.larger_model) if settings.larger_model else ladder
+
+
+def build_presentation(rewrite: str) -> Presentation:
+    """How tools are shown; see `schema.rewrite.choice`. Raises `UsageError` for a rewrite that there is not."""
+    return rewrites(rewrite)
 
 
 def build_log(settings: Settings) -> EventLog:

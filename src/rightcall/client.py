@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar
 
 import httpx2
 
-from rightcall.assemble import SystemClock, base_url
+from rightcall.assemble import SystemClock, base_url, build_presentation
 from rightcall.attempts import Proposal
 from rightcall.domain import ChoiceMode, Message, ModelReply, ModelRequest, Reading, Tool, ToolChoice
 from rightcall.ladder import DEFAULT_LADDER, Ladder
@@ -38,12 +38,14 @@ class Rightcall:
         verifiers: rules that a valid call must pass; see `Verifier`.
         log: where everything that happens is kept; nowhere by default.
         tools_in_prompt: describe tools in the prompt, for models whose chat template drops them.
+        rewrite: how schemas are shown: `auto`, `none`, or names of rewrites with commas between them. Calls and
+            problems come back in the terms of the tools as they were given.
         sampling: further fields of every request (`temperature`, `max_tokens`, `seed`, ...).
 
     Use it as a context manager, or close it: it holds connections.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one parameter for each thing that can be set
         self,
         upstream: str | ModelClient,
         *,
@@ -53,6 +55,7 @@ class Rightcall:
         verifiers: Sequence[Verifier] = (),
         log: EventLog | None = None,
         tools_in_prompt: bool = False,
+        rewrite: str = "none",
         sampling: Mapping[str, Any] | None = None,
     ) -> None:
         self._upstream = base_url(upstream) if isinstance(upstream, str) else upstream
@@ -60,7 +63,12 @@ class Rightcall:
         self._model = model
         self._sampling = dict(sampling or {})
         self._http: httpx2.AsyncClient | None = None
-        self._parts = {"ladder": ladder, "verifiers": tuple(verifiers), "in_prompt": tools_in_prompt}
+        self._parts = {
+            "ladder": ladder,
+            "verifiers": tuple(verifiers),
+            "presentation": build_presentation(rewrite),
+            "in_prompt": tools_in_prompt,
+        }
         self._log = log or NullEventLog()
 
     async def propose(

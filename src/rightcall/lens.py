@@ -16,7 +16,7 @@ Nothing here raises on what a model or a client wrote: what does not fit is pass
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Protocol, TypeAlias
@@ -146,8 +146,8 @@ class Lens(Protocol):
         """The tools to show, in order: each of those given (or some of them), and tools of the lens's own.
 
         Shown names are unique. An `original` here is one of `tools`, by identity. Equal tools of different
-        requests are the same objects, so a lens keeps what it has made with `lru_cache`, and returns
-        `as_it_is(tool)` for what it does not change.
+        requests are the same objects, so a lens keeps what it has made with `lru_cache` (best of all for the whole
+        list, which then costs a lookup a turn), and returns `as_it_is(tool)` for what it does not change.
         """
         ...
 
@@ -183,13 +183,19 @@ def as_it_is(tool: Tool) -> PresentedTool:
 
 def through(lenses: Iterable[Lens], tools: tuple[Tool, ...], context: Context) -> tuple[PresentedTool, ...]:
     """Tools seen through lenses, one after another."""
-    presented: tuple[PresentedTool, ...] = tuple(as_it_is(tool) for tool in tools)
+    presented = _all_as_they_are(tools)
     for lens in lenses:
         presented = _seen(presented, lens.present(tuple(entry.tool for entry in presented), context))
     return presented
 
 
-def _seen(before: Sequence[PresentedTool], after: Sequence[PresentedTool]) -> tuple[PresentedTool, ...]:
+@lru_cache(maxsize=64)
+def _all_as_they_are(tools: tuple[Tool, ...]) -> tuple[PresentedTool, ...]:
+    return tuple(map(as_it_is, tools))
+
+
+@lru_cache(maxsize=256)
+def _seen(before: tuple[PresentedTool, ...], after: tuple[PresentedTool, ...]) -> tuple[PresentedTool, ...]:
     behind = {id(entry.tool): entry for entry in before}
     return tuple(entry if entry.original is None else _joined(behind[id(entry.original)], entry) for entry in after)
 

@@ -34,6 +34,8 @@ class Settings:
     """Hold the text of a stream back too, until the whole reply is judged."""
     tools_in_prompt: bool = False
     """Describe tools in the prompt, for models whose chat template drops them."""
+    rewrite: str = "none"
+    """How to show schemas: `auto`, `none`, or rewrites with commas between them (see docs/presenting-tools.md)."""
     attempts: int = 3
     """How often at most a model is asked to make a call right; 1 only repairs."""
     next_calls: int = 8

@@ -79,6 +79,13 @@ def serve(  # noqa: PLR0913 - one parameter for each option
             show_default=False,
         ),
     ] = None,
+    rewrite: Annotated[
+        str | None,
+        typer.Option(
+            help="How schemas are shown to the model: auto, none, or a list of rewrites. Default: none",
+            show_default=False,
+        ),
+    ] = None,
     log: Annotated[
         bool | None, typer.Option("--log/--no-log", help="Keep the event log. Default: yes", show_default=False)
     ] = None,
@@ -102,6 +109,7 @@ def serve(  # noqa: PLR0913 - one parameter for each option
         "unresolved": unresolved,
         "hold_text": hold_text,
         "tools_in_prompt": tools_in_prompt,
+        "rewrite": rewrite,
         "log": log,
         "log_path": str(log_path) if log_path else None,
         "log_content": log_content,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import TypeAlias
 
 from rightcall.domain import (
     ChoiceMode,
@@ -23,7 +24,7 @@ from rightcall.domain import (
 from rightcall.lens import Answer, Context, Presentation, PresentedTool, as_it_is, through
 from rightcall.presentation.history import shown_messages
 from rightcall.presentation.wording import in_other_terms
-from rightcall.schema.compiled import Toolset, compile_tools
+from rightcall.schema.compiled import CompiledTool, Toolset, compile_tools
 from rightcall.schema.content_key import content_key, from_key
 
 _NAMED_NOTES = frozenset(("name_leak", "name_spelling"))
@@ -107,7 +108,7 @@ def present(request: ModelRequest, tools: Toolset, presentation: Presentation, l
     """
     if not presentation or not request.tools:
         return View(request, tools)
-    canonical = replace(request, tools=_canonical(request.tools))
+    canonical = replace(request, tools=_canonical(tools))
     context = Context(canonical, tuple(loaded))
     presented = through(presentation.lenses, canonical.tools, context)
     faces = _faces(_with_demanded(presented, canonical))
@@ -149,26 +150,29 @@ def _faces(presented: tuple[PresentedTool, ...]) -> _Faces:
 # -- equal tools of different requests are made the same objects ------------------------------------------------
 
 
-def _canonical(tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
-    """Equal tools as the same objects, so that what is made of them can be kept; see `Lens.present`."""
-    parts = [(t.name, t.description, t.parameters, _flags(t.effects), t.extra) for t in tools]
+def _canonical(tools: Toolset) -> tuple[Tool, ...]:
+    """The usable tools; equal ones are the same objects, so that what is made of them can be kept."""
+    usable = [tool for tool in tools if tool.broken is None]
     try:
-        return _tools(content_key(parts))
+        return _tools(tuple(map(_key, usable)))
     except (TypeError, ValueError, RecursionError):
         # A field that is no JSON, which only a program can pass: nothing is kept of such tools.
-        return tools
+        return tuple(tool.tool for tool in usable)
 
 
-def _flags(effects: Effects) -> tuple[bool, ...]:
-    return (effects.read_only, effects.destructive, effects.idempotent, effects.open_world)
+_Key: TypeAlias = tuple[str, str, bytes, Effects, bytes]
+
+
+def _key(compiled: CompiledTool) -> _Key:
+    tool = compiled.tool
+    return (tool.name, tool.description, compiled.key, tool.effects, content_key(tool.extra) if tool.extra else b"")
 
 
 @lru_cache(maxsize=32)
-def _tools(key: bytes) -> tuple[Tool, ...]:
-    return tuple(_tool(content_key(part)) for part in from_key(key))
+def _tools(keys: tuple[_Key, ...]) -> tuple[Tool, ...]:
+    return tuple(_tool(*key) for key in keys)
 
 
 @lru_cache(maxsize=8192)
-def _tool(key: bytes) -> Tool:
-    name, description, parameters, effects, extra = from_key(key)
-    return Tool(name, description, parameters, Effects(*effects), extra)
+def _tool(name: str, description: str, parameters: bytes, effects: Effects, extra: bytes) -> Tool:
+    return Tool(name, description, from_key(parameters), effects, from_key(extra) if extra else {})

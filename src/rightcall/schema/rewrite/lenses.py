@@ -22,7 +22,7 @@ class Rewrite:
     def present(self, tools: tuple[Tool, ...], context: Context) -> tuple[PresentedTool, ...]:
         """Each tool rewritten; see `rightcall.lens.Lens`."""
         del context
-        return tuple(_rewritten(self.rewrite, tool) for tool in tools)
+        return _all_rewritten(self.rewrite, tools)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Plainer:
     def trim(self, tools: tuple[Tool, ...], context: Context) -> tuple[Tool, ...]:
         """Each tool as it is sent; see `rightcall.lens.Trim`."""
         del context
-        return tuple(_written(self.write, tool) for tool in tools)
+        return _all_written(self.write, tools)
 
 
 def same_meaning(write: Callable[[JsonObject], JsonObject]) -> Callable[[JsonObject], tuple[JsonObject, Place]]:
@@ -46,6 +46,13 @@ def same_meaning(write: Callable[[JsonObject], JsonObject]) -> Callable[[JsonObj
     return rewrite
 
 
+@lru_cache(maxsize=64)
+def _all_rewritten(
+    rewrite: Callable[[JsonObject], tuple[JsonObject, Place]], tools: tuple[Tool, ...]
+) -> tuple[PresentedTool, ...]:
+    return tuple(_rewritten(rewrite, tool) for tool in tools)
+
+
 @lru_cache(maxsize=8192)
 def _rewritten(rewrite: Callable[[JsonObject], tuple[JsonObject, Place]], tool: Tool) -> PresentedTool:
     parameters, place = rewrite(tool.parameters)
@@ -53,6 +60,11 @@ def _rewritten(rewrite: Callable[[JsonObject], tuple[JsonObject, Place]], tool: 
         return as_it_is(tool)
     shown = replace(tool, parameters=parameters)
     return PresentedTool(shown, tool, MovedArguments(place)) if place.changes else PresentedTool(shown, tool)
+
+
+@lru_cache(maxsize=64)
+def _all_written(write: Callable[[JsonObject], JsonObject], tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
+    return tuple(_written(write, tool) for tool in tools)
 
 
 @lru_cache(maxsize=8192)
