@@ -7,6 +7,7 @@ The map, in reading order:
     parsing     a reply into calls: dialects, repair, names, coercion
     validation  structure (JSON Schema), protocol, coverage
     ladder      which attempt comes next; prompting: what it shows the model
+    lens        tools shown otherwise, both ways; presentation: in the turn; schema.rewrite: the rewrites
     ports       what the flow needs from outside; providers, store: what fills them
     assemble    the only place where concrete parts meet
     serving     the OpenAI-compatible proxy; cli: the commands
