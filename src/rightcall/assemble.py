@@ -16,6 +16,7 @@ from rightcall.store.memory import NullEventLog
 from rightcall.store.redaction import redact_secrets
 from rightcall.store.sqlite import SqliteEventLog, default_log_path
 from rightcall.turn import Kit
+from rightcall.validation.provenance import provenance_rules
 
 if TYPE_CHECKING:
     import httpx2
@@ -65,6 +66,7 @@ def build_parts(settings: Settings) -> Parts:
         log=log,
         clock=SystemClock(),
         ladder=build_ladder(settings),
+        verifiers=provenance_rules(settings.provenance),
         presentation=build_presentation(settings.rewrite),
         in_prompt=settings.tools_in_prompt,
         larger=larger,

@@ -23,6 +23,7 @@ from rightcall.ports import EventLog, ModelClient
 from rightcall.providers.openai_compatible import OpenAICompatible, upstream_client
 from rightcall.store.memory import NullEventLog
 from rightcall.turn import Kit, Verifier, propose, read_reply
+from rightcall.validation.provenance import provenance_rules
 
 T = TypeVar("T")
 
@@ -36,6 +37,8 @@ class Rightcall:
         api_key: sent as a bearer token, where the server wants one.
         ladder: which attempts to make; see `Ladder`.
         verifiers: rules that a valid call must pass; see `Verifier`.
+        provenance: refuses values that stand nowhere in the conversation: `off`, those of `required` arguments, or
+            of `all`.
         log: where everything that happens is kept; nowhere by default.
         tools_in_prompt: describe tools in the prompt, for models whose chat template drops them.
         rewrite: how schemas are shown: `auto`, `none`, or names of rewrites with commas between them. Calls and
@@ -53,6 +56,7 @@ class Rightcall:
         api_key: str = "",
         ladder: Ladder = DEFAULT_LADDER,
         verifiers: Sequence[Verifier] = (),
+        provenance: str = "off",
         log: EventLog | None = None,
         tools_in_prompt: bool = False,
         rewrite: str = "none",
@@ -65,7 +69,7 @@ class Rightcall:
         self._http: httpx2.AsyncClient | None = None
         self._parts = {
             "ladder": ladder,
-            "verifiers": tuple(verifiers),
+            "verifiers": (*verifiers, *provenance_rules(provenance)),
             "presentation": build_presentation(rewrite),
             "in_prompt": tools_in_prompt,
         }

@@ -15,7 +15,11 @@ from typing import Any, Self, get_type_hints
 
 from rightcall.errors import UsageError
 
-_CHOICES = {"unresolved": ("text", "error"), "log_content": ("full", "none")}
+_CHOICES = {
+    "unresolved": ("text", "error"),
+    "log_content": ("full", "none"),
+    "provenance": ("off", "required", "all"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,8 @@ class Settings:
     """A model for the last attempt; on `larger_upstream`, else on the same server."""
     larger_upstream: str = ""
     larger_key: str = field(default="", repr=False)
+    provenance: str = "off"
+    """Refuse values that stand nowhere in the conversation: of `required` arguments, or of `all`."""
     log: bool = True
     log_path: str = ""
     """Where the event log is; empty: the user's state folder."""
@@ -69,7 +75,8 @@ class Settings:
         settings = cls()
         path = _file(file, env)
         if path is not None:
-            settings = settings.updated(_read(path), f"the file {path}")
+            own = {name: value for name, value in _read(path).items() if name not in _TABLES}
+            settings = settings.updated(own, f"the file {path}")
         given = {name: env[f"RIGHTCALL_{name.upper()}"] for name in _TYPES if f"RIGHTCALL_{name.upper()}" in env}
         settings = settings.updated(given, "the environment")
         return settings.updated({k: v for k, v in (flags or {}).items() if v is not None}, "the command line")
@@ -86,6 +93,19 @@ class Settings:
                     f"{source} sets {name} to {getattr(settings, name)!r}; allowed: {', '.join(allowed)}"
                 )
         return settings
+
+
+_TABLES = frozenset(("lint",))
+"""Tables of the settings file that other parts of rightcall read."""
+
+
+def lint_table(file: Path | None = None, env: Mapping[str, str] | None = None) -> Mapping[str, Any]:
+    """The linter's table in the settings file; empty where there is none. Raises `UsageError` as `Settings.load`."""
+    path = _file(file, os.environ if env is None else env)
+    table = _read(path).get("lint", {}) if path is not None else {}
+    if not isinstance(table, Mapping):
+        raise UsageError(f"the file {path} sets lint to {table!r}; it is a table, [lint.ignore]")
+    return table
 
 
 _TYPES = {name: kind for name, kind in get_type_hints(Settings).items() if name in {f.name for f in fields(Settings)}}

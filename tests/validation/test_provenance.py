@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rightcall.domain import ModelRequest, ProblemKind, Tool, ToolCall
-from rightcall.validation.provenance import MAX_CHARS, unmentioned_optional, unsourced_value
+from rightcall.errors import UsageError
+from rightcall.validation.provenance import MAX_CHARS, provenance_rules, unmentioned_optional, unsourced_value
 
 
 def request(said: str, required: tuple[str, ...] = ("x",), *more: dict[str, Any], **properties: Any) -> ModelRequest:
@@ -106,11 +107,23 @@ def test_what_the_schema_itself_gives_has_a_source(schema: dict[str, Any]) -> No
     assert unsourced_value(call(x="miles"), ModelRequest(asked.messages, tools=(with_definitions,))) is None
 
 
-def test_results_of_tools_are_sources_and_what_the_model_said_is_none() -> None:
-    result = {"role": "tool", "tool_call_id": "1", "content": "the order is A-17"}
-    assert unsourced_value(call(x="A-17"), request("cancel it", ("x",), result)) is None
-    claimed = {"role": "assistant", "content": "the order is B-18"}
-    assert unsourced_value(call(x="B-18"), request("cancel it", ("x",), claimed)) is not None
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "tool", "tool_call_id": "1", "content": "the order is A-17"},
+        {"role": "assistant", "content": "Shall I cancel A-17?"},
+        {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": '{"x": "A-17"}'}}]},
+    ],
+)
+def test_what_the_history_holds_is_a_source_whoever_said_it(message: dict[str, Any]) -> None:
+    assert unsourced_value(call(x="A-17"), request("cancel it", ("x",), message)) is None
+    assert unsourced_value(call(x="B-18"), request("cancel it", ("x",), message)) is not None
+
+
+def test_a_level_names_its_rules() -> None:
+    assert [len(provenance_rules(level)) for level in ("off", "required", "all")] == [0, 1, 2]
+    with pytest.raises(UsageError, match="allowed: off, required, all"):
+        provenance_rules("most")
 
 
 def test_optional_and_required_arguments_are_judged_apart() -> None:

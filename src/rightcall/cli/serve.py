@@ -86,6 +86,13 @@ def serve(  # noqa: PLR0913 - one parameter for each option
             show_default=False,
         ),
     ] = None,
+    provenance: Annotated[
+        str | None,
+        typer.Option(
+            help="Refuse values that stand nowhere in the conversation: off, required (arguments), all. Default: off",
+            show_default=False,
+        ),
+    ] = None,
     log: Annotated[
         bool | None, typer.Option("--log/--no-log", help="Keep the event log. Default: yes", show_default=False)
     ] = None,
@@ -110,6 +117,7 @@ def serve(  # noqa: PLR0913 - one parameter for each option
         "hold_text": hold_text,
         "tools_in_prompt": tools_in_prompt,
         "rewrite": rewrite,
+        "provenance": provenance,
         "log": log,
         "log_path": str(log_path) if log_path else None,
         "log_content": log_content,

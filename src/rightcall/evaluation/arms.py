@@ -21,6 +21,7 @@ from rightcall.parsing.parse import ParsingPolicy
 from rightcall.record import note_to_json, problem_to_json
 from rightcall.schema.compiled import compile_tools
 from rightcall.turn import Kit
+from rightcall.validation.provenance import LEVELS, provenance_rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,8 @@ class Arm:
     """What rightcall may do.
 
     `attempts`, `next_calls`, `deadline` (seconds a case) and `tools_in_prompt` are the settings of those names;
-    `text_calls` looks for calls in the text; `larger` asks the larger model last, where one is given; `reads`
+    `text_calls` looks for calls in the text; `provenance` says which arguments must have a source in the
+    conversation (`validation.provenance.LEVELS`); `larger` asks the larger model last, where one is given; `reads`
     is off for `bare` alone: native calls are taken as they are.
     """
 
@@ -38,6 +40,7 @@ class Arm:
     deadline: float = DEFAULT_LADDER.seconds
     tools_in_prompt: bool = False
     text_calls: bool = True
+    provenance: str = "off"
     larger: bool = True
     reads: bool = True
 
@@ -54,7 +57,8 @@ class Arm:
         elif self.larger and larger:
             ladder = ladder.with_larger(larger)
         parsing = ParsingPolicy(text_calls=self.text_calls)
-        return replace(kit, ladder=ladder, parsing=parsing, in_prompt=self.tools_in_prompt)
+        rules = provenance_rules(self.provenance)
+        return replace(kit, ladder=ladder, parsing=parsing, in_prompt=self.tools_in_prompt, verifiers=rules)
 
     def answer(self, proposal: Proposal, tools: tuple[Tool, ...]) -> Answer:
         """What a client gets of a proposal."""
@@ -81,6 +85,7 @@ _KINDS: Mapping[str, type] = {
     "deadline": float,
     "tools_in_prompt": bool,
     "text_calls": bool,
+    "provenance": str,
     "larger": bool,
 }
 
@@ -114,10 +119,14 @@ def _checked(values: Mapping[str, Any], path: Path) -> dict[str, Any]:
             raise UsageError(f"{path} sets {name} to {value!r}; it must be {kind.__name__}, and not negative")
     if not 1 <= values.get("attempts", 1) <= len(DEFAULT_LADDER.rungs):
         raise UsageError(f"{path} sets attempts to {values['attempts']}; allowed: 1 to {len(DEFAULT_LADDER.rungs)}")
+    if (level := values.get("provenance", "off")) not in LEVELS:
+        raise UsageError(f"{path} sets provenance to {level!r}; allowed: {', '.join(LEVELS)}")
     return dict(values)
 
 
 def _fits(kind: type, value: Any) -> bool:
+    if kind is str:
+        return isinstance(value, str)
     if kind is bool or isinstance(value, bool):
         return kind is bool and isinstance(value, bool)
     return isinstance(value, int | float if kind is float else int) and value >= 0

@@ -9,12 +9,13 @@ description names, and long texts, which a model is asked to write, are let be.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from rightcall.domain import JsonObject, ModelRequest, Problem, ProblemKind, Tool, ToolCall
+from rightcall.errors import UsageError
 from rightcall.openai_chat import text_of
 from rightcall.schema.references import properties, required, resolve
 
@@ -43,6 +44,18 @@ _OTHER_SCRIPT = re.compile(r"[\u0370-\u1dff\u2c00-\ua95f\uac00-\ud7ff\uf900-\ufd
 _STEM = 4
 _ENDING = 3
 _CODE = re.compile(r"[A-Z]{2,4}\Z")
+
+
+LEVELS = ("off", "required", "all")
+"""Which arguments must have a source: none, the required ones, the optional ones too."""
+
+
+def provenance_rules(level: str) -> tuple[Callable[[ToolCall, ModelRequest], Problem | None], ...]:
+    """The verifiers of a level of `LEVELS`. Raises `UsageError` for another one."""
+    if level not in LEVELS:
+        raise UsageError(f"provenance is {level!r}; allowed: {', '.join(LEVELS)}")
+    rules = (unsourced_value, unmentioned_optional)
+    return rules[: LEVELS.index(level)]
 
 
 def unsourced_value(call: ToolCall, request: ModelRequest) -> Problem | None:
@@ -205,11 +218,17 @@ def _numbers(text: str) -> Iterator[float]:
 
 
 def _texts(messages: Any) -> Iterator[str]:
-    """Everything that was said to the model, results of tools included; what it said itself is no source."""
+    """Everything that was said, by whomever, with results of tools and the calls that led to them.
+
+    The history is the client's: what the model said in it was accepted. The attempts of this turn are not in it.
+    """
     for message in messages:
-        if message.get("role") == "assistant":
-            continue
         yield text_of(message.get("content"))
+        calls = message.get("tool_calls")
+        for call in calls if isinstance(calls, list) else ():
+            function = call.get("function") if isinstance(call, Mapping) else None
+            if isinstance(function, Mapping) and isinstance(function.get("arguments"), str):
+                yield function["arguments"]
 
 
 def _leaves(value: Any, schema: Any, root: JsonObject, pointer: str) -> Iterator[tuple[str, Any, JsonObject]]:
