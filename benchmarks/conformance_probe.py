@@ -1,12 +1,13 @@
 """`canitoolcall probe` against the embedded server, bare and through `rightcall serve`.
 
-    python benchmarks/conformance_probe.py [CHECKPOINT]
+    python benchmarks/conformance_probe.py [CHECKPOINT] [--threads N]
 
 Prints both reports. Not part of `run.py`: it measures a model with and without rightcall, not what rightcall costs.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import signal
 import socket
@@ -22,11 +23,15 @@ from rightcall.providers.llama_cpp import EmbeddedServer
 TIMEOUT = "300"
 
 
-def main(name: str) -> None:
+def main() -> None:
     """Starts the servers, runs the probe on each side, ends the servers."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("checkpoint", nargs="?", default="qwen2.5-coder-0.5b")
+    parser.add_argument("--threads", type=int, help="llama.cpp's threads; fewer than cores on a busy machine")
+    asked = parser.parse_args()
+    name = asked.checkpoint
     path = checkpoints.pull(checkpoints.find(name))
-    with tempfile.TemporaryDirectory() as folder, EmbeddedServer(path, alias=name) as server:
-        _probe("bare", server.base_url, name)
+    with tempfile.TemporaryDirectory() as folder, EmbeddedServer(path, alias=name, threads=asked.threads) as server:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
@@ -37,6 +42,7 @@ def main(name: str) -> None:
         try:
             _wait_for(port)
             _probe("through rightcall", f"http://127.0.0.1:{port}/v1", name)
+            _probe("bare", server.base_url, name)
         finally:
             proxy.send_signal(signal.SIGTERM)
             proxy.wait(30)
@@ -63,4 +69,4 @@ def _wait_for(port: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "qwen2.5-coder-0.5b")
+    main()

@@ -55,7 +55,7 @@ def demo(
     with console.status(f"starting {model}"):
         server = EmbeddedServer(path, alias=model)
     with server:
-        results = asyncio.run(_both_sides(server.base_url, model, tasks, console))
+        results = asyncio.run(_both_sides(server.base_url, checkpoint, tasks, console))
     if as_json:
         data = {
             "model": model,
@@ -80,7 +80,7 @@ def _pulled(checkpoint: checkpoints.Checkpoint, console: Console) -> Path:
 
 
 async def _both_sides(
-    base_url: str, model: str, tasks: Sequence[DemoTask], console: Console
+    base_url: str, checkpoint: checkpoints.Checkpoint, tasks: Sequence[DemoTask], console: Console
 ) -> dict[str, list[DemoResult]]:
     import httpx2
 
@@ -88,7 +88,12 @@ async def _both_sides(
     from rightcall.serving.openai_proxy import create_app
 
     with tempfile.TemporaryDirectory() as folder:
-        settings = Settings.load({"upstream": base_url, "log_path": str(Path(folder) / "demo.sqlite")}, env={})
+        flags = {
+            "upstream": base_url,
+            "log_path": str(Path(folder) / "demo.sqlite"),
+            "tools_in_prompt": checkpoint.tools_in_prompt,
+        }
+        settings = Settings.load(flags, env={})
         parts = build_parts(settings)
         app = create_app(base_url, parts.kit, parts.http)
         columns = (TextColumn("{task.description:>9}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -96,12 +101,17 @@ async def _both_sides(
             with Progress(*columns, console=console) as bar:
                 lines = {side: bar.add_task(side, total=len(tasks)) for side in _SIDES}
                 bare = await run_side(
-                    "bare", parts.http, base_url, model, tasks, lambda _: bar.advance(lines["bare"])
+                    "bare", parts.http, base_url, checkpoint.name, tasks, lambda _: bar.advance(lines["bare"])
                 )
                 transport = httpx2.ASGITransport(app=app)
                 async with httpx2.AsyncClient(transport=transport, base_url="http://proxy", timeout=600) as http:
                     through = await run_side(
-                        "rightcall", http, "http://proxy/v1", model, tasks, lambda _: bar.advance(lines["rightcall"])
+                        "rightcall",
+                        http,
+                        "http://proxy/v1",
+                        checkpoint.name,
+                        tasks,
+                        lambda _: bar.advance(lines["rightcall"]),
                     )
         finally:
             await parts.close()

@@ -40,7 +40,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A model file. `size` is in bytes; `size` and `sha256` say what is accepted, whatever the source."""
+    """A model file. `size` is in bytes; `size` and `sha256` say what is accepted, whatever the source.
+
+    `tools_in_prompt` says that its chat template drops tools, so that they have to be described in the prompt.
+    """
 
     name: str
     licence: str
@@ -49,6 +52,7 @@ class Checkpoint:
     description: str
     chat_format: str
     sources: tuple[HubSource | WheelSource, ...]
+    tools_in_prompt: bool = False
 
 
 @cache
