@@ -125,10 +125,12 @@ def test_a_dropped_block_counts_for_no_variant_and_is_reported(tmp_path: Path, p
 
 
 def test_errors_of_selection_arguments_and_policy_are_rates_of_their_own(tmp_path: Path, plan: Plan) -> None:
+    call = Made(0, "read_file", valid=True, status="ok")
     made = {
-        "selection": ({"calls": (Made(0, "no_such", problems=("unknown_tool",)),)}, "selection_error"),
-        "arguments": ({"calls": (Made(0, "read_file", problems=("wrong_type",)),), "level": 1}, "argument_error"),
-        "policy": ({"calls": (Made(0, "read_file", valid=True, status="denied"),), "level": 3}, "policy_denial"),
+        "selection": ({"problems": {"selection": 1}}, "selection_error"),
+        "incapable": ({"calls": (call,), "level": 0}, "selection_error"),
+        "arguments": ({"problems": {"arguments": 2}, "level": 1}, "argument_error"),
+        "policy": ({"calls": (call,), "problems": {"policy": 1}, "level": 3}, "policy_denial"),
         "timeout": ({"status": "timeout"}, "no_reply"),
     }
     for kind, (facts, rate) in made.items():

@@ -161,6 +161,35 @@ async def test_an_error_of_selection_is_told_apart_from_one_of_arguments_and_fro
     assert found["2-0"].calls[0].status == "denied"
 
 
+async def test_a_good_call_beside_a_bad_one_is_not_run(tmp_path: Path) -> None:
+    def answer(request: ModelRequest) -> ModelReply:
+        if not request.tools:
+            return right(request)
+        name = request.tools[0].name
+        return calls((name, {"path": prompt_of(request).removeprefix("read ")}), (name, {"file": "x"}))
+
+    trial = trials(await run(small(tmp_path), model_of(always=answer), tmp_path / "run.jsonl"), "A")["0-0"]
+    assert (trial.status, trial.level, set(trial.problems)) == ("unresolved", 1, {"arguments"})
+    assert [call.status for call in trial.calls] == ["refused", "refused"]
+
+
+async def test_under_the_bare_arm_only_native_calls_count_and_the_executor_still_validates(tmp_path: Path) -> None:
+    def answer(request: ModelRequest) -> ModelReply:
+        prompt = prompt_of(request)
+        name = request.tools[0].name if request.tools else "none"
+        if prompt == "read 0-0.txt":
+            return text(f'```json\n{{"name": "{name}", "arguments": {{"path": "0-0.txt"}}}}\n```')
+        if prompt == "read 1-0.txt" and request.tools:
+            return calls((name, {"path": 7}))
+        return right(request)
+
+    plan = small(tmp_path, PLAN.replace("repeats = 1", 'repeats = 1\narm = "bare"'))
+    found = trials(await run(plan, model_of(always=answer), tmp_path / "run.jsonl"), "A")
+    assert [found[task].level for task in ("0-0", "1-0", "2-0")] == [0, 1, 4]
+    assert (found["0-0"].status, found["1-0"].problems) == ("text", {"arguments": 1})
+    assert found["1-0"].calls[0].status == "refused"
+
+
 async def test_a_model_without_tools_that_guesses_has_acquired_nothing(tmp_path: Path) -> None:
     def guess(request: ModelRequest) -> ModelReply:
         if request.tools:

@@ -23,6 +23,8 @@ def data_of(plan: Plan, **more: str) -> dict[str, Any]:
 
 def test_the_form_of_what_is_frozen_is_known(tmp_path: Path) -> None:
     data = {**data_of(small(tmp_path, tasks=tasks_toml(7))), "rightcall": "VERSION"}
+    # Which settings an arm has is its own business; that all of them are frozen is tested below.
+    data["arm"] = {"name": data["arm"]["name"]}
     data["tasks"] = {key: data["tasks"][key] for key in ("0-0", "explain")}
     assert json.loads(json.dumps(data)) == json.loads(GOLDEN.read_text(encoding="utf-8"))
 
@@ -49,6 +51,11 @@ def test_every_decision_is_frozen_and_a_change_is_named(tmp_path: Path, old: str
     before, after = data_of(small(tmp_path / "a")), data_of(small(tmp_path / "b", PLAN.replace(old, new, 1)))
     assert frozen_hash(before) != frozen_hash(after)
     assert any(said in line for line in differences(before, after))
+
+
+def test_every_setting_of_the_arm_is_frozen(tmp_path: Path) -> None:
+    plan = small(tmp_path)
+    assert data_of(plan)["arm"] == {"name": "parse", **plan.arm.settings}
 
 
 def test_tasks_fixture_and_model_are_frozen_too(tmp_path: Path) -> None:

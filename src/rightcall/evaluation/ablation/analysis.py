@@ -79,15 +79,9 @@ _POSITIVE: Mapping[str, Value] = {
 }
 _NEGATIVE: Mapping[str, Value] = {"false_call": _called}
 _ALL: Mapping[str, Value] = {
-    "selection_error": lambda trial: (
-        "selection" in trial.problems
-        or (_called(trial) and not trial.level)
-        or any("unknown_tool" in call.problems for call in trial.calls)
-    ),
-    "argument_error": lambda trial: (
-        "arguments" in trial.problems or any(set(call.problems) - {"unknown_tool"} for call in trial.calls)
-    ),
-    "policy_denial": lambda trial: any(call.status == "denied" for call in trial.calls),
+    "selection_error": lambda trial: "selection" in trial.problems or (_called(trial) and not trial.level),
+    "argument_error": lambda trial: "arguments" in trial.problems,
+    "policy_denial": lambda trial: "policy" in trial.problems,
     "no_reply": lambda trial: trial.status in {"timeout", "refused"},
 }
 _MEANS: Mapping[str, Value] = {

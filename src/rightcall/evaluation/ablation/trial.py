@@ -148,7 +148,9 @@ class Subject:
                 raise client.failure
             answer = self._plan.arm.answer(proposal, variant.tools)
             meant = self._meant(proposal, answer, variant, turn)
-            made = [await self._carried_out(call, variant, workspace) for call in meant]
+            # Of a turn that is refused nothing is run, the good calls in it neither.
+            run = answer.status == "calls"
+            made = [await self._carried_out(call, variant, workspace) if run else call for call in meant]
             trial = _with_turn(trial, proposal, answer, made, self._model.served)
             if answer.status == "unresolved" or not made:
                 return trial
