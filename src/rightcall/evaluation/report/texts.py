@@ -83,9 +83,11 @@ def points_interval(estimate: Estimate) -> str:
 
 
 def amount(value: float | None) -> str:
-    """A number of anything with three significant digits: `1,240`, `0.0312`."""
+    """A number of anything with three significant digits: `1,240`, `0.0312`; the smallest are `< 0.001`."""
     if value is None:
         return NOTHING
+    if 0 < abs(value) < 0.001:  # noqa: PLR2004 - three digits
+        return "< 0.001"
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"  # noqa: PLR2004 - three digits
 
 
