@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import event_log
+import presenting
 import proxy
 import scoring
 from report import as_json, machine, markdown, show
@@ -21,7 +22,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 import parsing
 
 RESULTS = Path(__file__).with_name("results")
-BENCHMARKS = (parsing, event_log, proxy, scoring)
+BENCHMARKS = (parsing, presenting, event_log, proxy, scoring)
 BUSY = 0.5
 
 
