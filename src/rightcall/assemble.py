@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, cast
 from urllib.parse import urlsplit
 
 from rightcall.errors import UsageError
 from rightcall.ladder import DEFAULT_LADDER, Ladder
 from rightcall.lens import Presentation
+from rightcall.presentation.no_suitable_tool import NoSuitableTool
 from rightcall.providers.openai_compatible import OpenAICompatible, upstream_client
 from rightcall.schema.rewrite.choice import rewrites
 from rightcall.store.memory import NullEventLog
@@ -67,7 +68,7 @@ def build_parts(settings: Settings) -> Parts:
         clock=SystemClock(),
         ladder=build_ladder(settings),
         verifiers=provenance_rules(settings.provenance),
-        presentation=build_presentation(settings.rewrite),
+        presentation=build_presentation(settings.rewrite, no_suitable_tool=settings.no_suitable_tool),
         in_prompt=settings.tools_in_prompt,
         larger=larger,
     )
@@ -83,9 +84,10 @@ def build_ladder(settings: Settings) -> Ladder:
     return ladder.with_larger(settings.larger_model) if settings.larger_model else ladder
 
 
-def build_presentation(rewrite: str) -> Presentation:
+def build_presentation(rewrite: str, *, no_suitable_tool: bool = False) -> Presentation:
     """How tools are shown; see `schema.rewrite.choice`. Raises `UsageError` for a rewrite that there is not."""
-    return rewrites(rewrite)
+    shown = rewrites(rewrite)
+    return replace(shown, lenses=(*shown.lenses, NoSuitableTool())) if no_suitable_tool else shown
 
 
 def build_log(settings: Settings) -> EventLog:

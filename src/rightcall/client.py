@@ -41,6 +41,7 @@ class Rightcall:
             of `all`.
         log: where everything that happens is kept; nowhere by default.
         tools_in_prompt: describe tools in the prompt, for models whose chat template drops them.
+        no_suitable_tool: offers the model a tool that says that none of the others fits.
         rewrite: how schemas are shown: `auto`, `none`, or names of rewrites with commas between them. Calls and
             problems come back in the terms of the tools as they were given.
         sampling: further fields of every request (`temperature`, `max_tokens`, `seed`, ...).
@@ -59,6 +60,7 @@ class Rightcall:
         provenance: str = "off",
         log: EventLog | None = None,
         tools_in_prompt: bool = False,
+        no_suitable_tool: bool = False,
         rewrite: str = "none",
         sampling: Mapping[str, Any] | None = None,
     ) -> None:
@@ -70,7 +72,7 @@ class Rightcall:
         self._parts = {
             "ladder": ladder,
             "verifiers": (*verifiers, *provenance_rules(provenance)),
-            "presentation": build_presentation(rewrite),
+            "presentation": build_presentation(rewrite, no_suitable_tool=no_suitable_tool),
             "in_prompt": tools_in_prompt,
         }
         self._log = log or NullEventLog()

@@ -50,6 +50,8 @@ class Settings:
     """A model for the last attempt; on `larger_upstream`, else on the same server."""
     larger_upstream: str = ""
     larger_key: str = field(default="", repr=False)
+    no_suitable_tool: bool = False
+    """Offer the model a tool that says that none of the others fits."""
     provenance: str = "off"
     """Refuse values that stand nowhere in the conversation: of `required` arguments, or of `all`."""
     log: bool = True

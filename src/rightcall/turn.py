@@ -146,6 +146,13 @@ async def turn(request: ModelRequest, kit: Kit, *, live: bool) -> AsyncGenerator
         raise
 
 
+def first_question(request: ModelRequest, kit: Kit) -> ModelRequest:
+    """What a turn asks first, without asking it. Raises `UsageError` where none of the tools can be used."""
+    tools = compile_tools(request.tools)
+    view = present(_usable(request, tools), tools, kit.presentation)
+    return shown_request(view.request, kit.ladder.rungs[0], in_prompt=kit.in_prompt)
+
+
 def read_reply(
     reply: ModelReply,
     tools: Toolset | Sequence[Tool],

@@ -86,6 +86,14 @@ def serve(  # noqa: PLR0913 - one parameter for each option
             show_default=False,
         ),
     ] = None,
+    no_suitable_tool: Annotated[
+        bool | None,
+        typer.Option(
+            "--no-suitable-tool",
+            help="Offer the model a tool that says that none of the others fits.",
+            show_default=False,
+        ),
+    ] = None,
     provenance: Annotated[
         str | None,
         typer.Option(
@@ -117,6 +125,7 @@ def serve(  # noqa: PLR0913 - one parameter for each option
         "hold_text": hold_text,
         "tools_in_prompt": tools_in_prompt,
         "rewrite": rewrite,
+        "no_suitable_tool": no_suitable_tool,
         "provenance": provenance,
         "log": log,
         "log_path": str(log_path) if log_path else None,

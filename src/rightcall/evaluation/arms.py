@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from rightcall.assemble import build_presentation
 from rightcall.attempts import Proposal
 from rightcall.domain import ModelReply, Tool, ToolCall
 from rightcall.errors import UsageError
@@ -29,7 +30,7 @@ class Arm:
     """What rightcall may do.
 
     `attempts`, `next_calls`, `deadline` (seconds a case) and `tools_in_prompt` are the settings of those names;
-    `text_calls` looks for calls in the text; `provenance` says which arguments must have a source in the
+    `text_calls` looks for calls in the text; `no_suitable_tool` offers a way out; `provenance` says which arguments must have a source in the
     conversation (`validation.provenance.LEVELS`); `larger` asks the larger model last, where one is given; `reads`
     is off for `bare` alone: native calls are taken as they are.
     """
@@ -40,6 +41,7 @@ class Arm:
     deadline: float = DEFAULT_LADDER.seconds
     tools_in_prompt: bool = False
     text_calls: bool = True
+    no_suitable_tool: bool = False
     provenance: str = "off"
     larger: bool = True
     reads: bool = True
@@ -58,7 +60,9 @@ class Arm:
             ladder = ladder.with_larger(larger)
         parsing = ParsingPolicy(text_calls=self.text_calls)
         rules = provenance_rules(self.provenance)
-        return replace(kit, ladder=ladder, parsing=parsing, in_prompt=self.tools_in_prompt, verifiers=rules)
+        presentation = build_presentation("none", no_suitable_tool=self.no_suitable_tool)
+        kit = replace(kit, ladder=ladder, parsing=parsing, in_prompt=self.tools_in_prompt, verifiers=rules)
+        return replace(kit, presentation=presentation)
 
     def answer(self, proposal: Proposal, tools: tuple[Tool, ...]) -> Answer:
         """What a client gets of a proposal."""
@@ -85,6 +89,7 @@ _KINDS: Mapping[str, type] = {
     "deadline": float,
     "tools_in_prompt": bool,
     "text_calls": bool,
+    "no_suitable_tool": bool,
     "provenance": str,
     "larger": bool,
 }

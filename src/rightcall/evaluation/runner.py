@@ -19,12 +19,10 @@ from rightcall.evaluation.models import OpenModel
 from rightcall.evaluation.records import Record, Tried, accepted_to_json
 from rightcall.evaluation.run_file import RunFile
 from rightcall.openai_chat import request_to_json, text_of
-from rightcall.prompting import shown_request
-from rightcall.schema.compiled import compile_tools
 from rightcall.schema.fingerprint import toolset_fingerprint
 from rightcall.store.completions import CachedModel, CompletionCache, completion_key
 from rightcall.store.memory import NullEventLog
-from rightcall.turn import Kit, propose
+from rightcall.turn import Kit, first_question, propose
 
 _ASKED_CHARS = 4000
 _CHARS_A_TOKEN = 3.5  # JSON and English, roughly; only for the estimate before a run
@@ -203,10 +201,7 @@ class Runner:
         return ModelRequest(messages=case.messages, model=self._model.served, tools=case.tools, extra=sampling)
 
     def _first(self, case: Case, repeat: int) -> ModelRequest:
-        kit = self._arm.kit(_EMPTY_KIT)
-        request = self._request(case, repeat)
-        usable = tuple(tool.tool for tool in compile_tools(case.tools) if tool.broken is None)
-        return shown_request(replace(request, tools=usable), kit.ladder.rungs[0], in_prompt=kit.in_prompt)
+        return first_question(self._request(case, repeat), self._arm.kit(_EMPTY_KIT))
 
     def _can_answer(self, case: Case) -> bool:
         return self._model.holds is None or self._model.holds(self._first(case, 0))
