@@ -18,18 +18,22 @@ from rightcall import (
     ModelRequest,
     Problem,
     ProblemKind,
+    Rightcall,
     ScriptedModel,
     Tool,
     ToolCall,
     ToolChoice,
+    UsageError,
 )
-from rightcall.assemble import SystemClock
+from rightcall.assemble import SystemClock, build_parts
 from rightcall.lens import Answer, Context, Declined, Lens, Presentation, PresentedTool, Told, as_it_is
 from rightcall.openai_chat import tools_from_json
 from rightcall.providers.scripted import calls, text
 from rightcall.schema.rewrite.choice import rewrites
 from rightcall.schema.rewrite.lenses import Rewrite
+from rightcall.schema.rewrite.places import Place
 from rightcall.schema.rewrite.rename import renamed
+from rightcall.settings import Settings
 from rightcall.store.memory import MemoryEventLog
 from rightcall.turn import Kit, Shown, propose, turn
 
@@ -250,6 +254,17 @@ async def test_a_restored_call_that_the_original_refuses_is_a_problem_whatever_t
     assert "who.name must be a string, not the integer 7" in told(model, 1)
 
 
+async def test_a_tool_whose_shown_form_cannot_be_used_is_shown_as_it_is() -> None:
+    def breaking(schema: Any) -> Any:
+        return {**schema, "properties": {"a": {"type": "nonsense"}}}, Place()
+
+    good = calls(("book_flight", {"passenger": {"name": "Ann"}}))
+    parts, model, _ = kit(lenses(Rewrite(breaking)), good)
+    proposal = await propose(asked(), parts)
+    assert model.requests[0].tools[0].parameters == BOOK["parameters"]
+    assert proposal.status == "calls"
+
+
 async def test_good_calls_stand_beside_a_bad_one_in_both_terms() -> None:
     reply = calls(("drop_booking", {"id": "1"}), ("reserve_seat", {}))
     parts, _, _ = kit(BOTH, reply, ladder=ONE_ATTEMPT)
@@ -407,3 +422,18 @@ def test_turns_side_by_side_do_not_mix_their_loaded_tools() -> None:
         return await asyncio.gather(one(look_up=True), one(look_up=False))
 
     assert asyncio.run(both()) == [["cancel_flight", "search_tools"], ["search_tools"]]
+
+
+async def test_the_library_presents_with_rewrite_and_answers_in_the_terms_of_its_tools() -> None:
+    model = ScriptedModel([calls(("book_flight", {"passenger_name": "Ann"}))])
+    async with Rightcall(model, rewrite="auto") as rightcall:
+        proposal = await rightcall.propose([{"role": "user", "content": "Book it."}], [BOOK, CANCEL])
+    assert [call.arguments for call in proposal.calls] == [{"passenger": {"name": "Ann"}}]
+    with pytest.raises(UsageError, match="'nonesuch' is no rewrite"):
+        Rightcall(model, rewrite="nonesuch")
+
+
+def test_the_setting_reaches_the_kit() -> None:
+    parts = build_parts(Settings(upstream="127.0.0.1:1", rewrite="flatten, units", log=False))
+    assert parts.kit.presentation == rewrites("flatten,units")
+    asyncio.run(parts.close())

@@ -167,6 +167,12 @@ def test_references_that_would_write_out_too_much_are_kept() -> None:
     assert seen("inline", schema).tool.parameters is schema
 
 
+def test_a_long_chain_of_references_is_kept() -> None:
+    chain = {f"d{n}": of({"next": {"$ref": f"#/$defs/d{n + 1}"}}) for n in range(500)}
+    schema = of({"a": {"$ref": "#/$defs/d0"}}, **{"$defs": {**chain, "d500": STRING}})
+    assert seen("inline", schema).tool.parameters is schema
+
+
 def test_a_property_that_is_called_like_a_keyword_is_no_reference() -> None:
     schema = of({"$ref": STRING, "default": {"type": "object", "default": {"$ref": "#/nowhere"}}})
     assert seen("inline", schema).tool.parameters is schema
@@ -305,6 +311,55 @@ def test_an_argument_comes_back_when_its_name_or_a_value_of_it_is_mentioned() ->
 def test_a_tool_with_few_arguments_keeps_them_all() -> None:
     schema = of({"a": {**STRING, "default": "x"}})
     assert sent("hide", schema, "hello") is schema
+
+
+# -- engines: only what is sent ---------------------------------------------------------------------------------
+
+
+def downlevelled(engine: str, schema: Any) -> Any:
+    tool = Tool("t", parameters=schema)
+    (trim,) = rewrites(f"downlevel={engine}").trims
+    return trim.trim((tool,), Context(ModelRequest([], tools=(tool,))))[0].parameters
+
+
+def test_what_an_engine_does_not_take_is_said_in_words() -> None:
+    schema = of(
+        {
+            "id": {**STRING, "pattern": "^ORD-", "description": "The order"},
+            "kind": {"const": "sale"},
+            "n": {**INTEGER, "minimum": 1, "description": "How many?"},
+            "tags": {"type": "array", "items": STRING, "uniqueItems": True},
+        },
+        additionalProperties=False,
+    )
+    assert downlevelled("ollama", schema) == of(
+        {
+            "id": {**STRING, "description": "The order. Must match ^ORD-."},
+            "kind": {"enum": ["sale"]},
+            "n": {**INTEGER, "description": "How many? At least 1."},
+            "tags": {"type": "array", "items": STRING, "description": "No item twice."},
+        }
+    )
+    assert schema["properties"]["n"]["minimum"] == 1
+
+
+def test_a_union_is_written_in_the_word_that_the_engine_knows() -> None:
+    union = [{**STRING, "maxLength": 3}, INTEGER]
+    assert downlevelled("openai_strict", of({"a": {"oneOf": union}}))["properties"]["a"] == {"anyOf": union}
+
+
+def test_what_an_engine_takes_stays_as_it_is_and_an_unknown_engine_is_refused() -> None:
+    schema = of({"a": STRING}, "a")
+    assert downlevelled("llama_cpp", schema) is schema
+    with pytest.raises(UsageError, match="downlevel=nonesuch names no engine that is known; known: llama_cpp"):
+        rewrites("downlevel=nonesuch")
+
+
+@pytest.mark.parametrize("engine", ["llama_cpp", "ollama", "vllm", "gemini"])
+def test_arguments_that_are_called_like_keywords_survive_every_engine(engine: str) -> None:
+    names = ("pattern", "const", "minimum", "if", "not", "description", "type", "enum", "oneOf")
+    schema = of({name: {**STRING, "minLength": 1} for name in names}, *names)
+    assert list(downlevelled(engine, schema)["properties"]) == list(names)
 
 
 # -- choosing ---------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from rightcall.domain import (
 from rightcall.lens import Answer, Context, Presentation, PresentedTool, as_it_is, through
 from rightcall.presentation.history import shown_messages
 from rightcall.presentation.wording import in_other_terms
-from rightcall.schema.compiled import CompiledTool, Toolset, compile_tools
+from rightcall.schema.compiled import CompiledTool, Toolset, compile_tool, compile_tools
 from rightcall.schema.content_key import content_key, from_key
 
 _NAMED_NOTES = frozenset(("name_leak", "name_spelling"))
@@ -139,12 +139,20 @@ def _shown_choice(choice: ToolChoice | None, faces: _Faces) -> ToolChoice | None
 
 @lru_cache(maxsize=64)
 def _faces(presented: tuple[PresentedTool, ...]) -> _Faces:
+    presented = tuple(map(_usable, presented))
     return _Faces(
         presented,
         compile_tools(face.tool for face in presented),
         {face.tool.name: face for face in presented},
         {face.original.name: face for face in presented if face.original is not None},
     )
+
+
+def _usable(face: PresentedTool) -> PresentedTool:
+    """A tool whose shown form cannot be used (too large, say) is shown as it is."""
+    if face.original is None or compile_tool(face.tool).broken is None:
+        return face
+    return as_it_is(face.original)
 
 
 # -- equal tools of different requests are made the same objects ------------------------------------------------

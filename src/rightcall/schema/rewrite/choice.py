@@ -23,6 +23,7 @@ TRIMS: dict[str, Trim] = {
     "defaults": Plainer(defaults_told),
     "hide": RareOptionalsHidden(),
 }
+DOWNLEVEL = "downlevel="
 AUTO = ("inline", "flatten", "unions")
 """What takes a burden off the model without taking a word or an argument from it; see design/12."""
 
@@ -30,18 +31,32 @@ AUTO = ("inline", "flatten", "unions")
 def rewrites(spec: str) -> Presentation:
     """The presentation that a setting asks for: `auto`, `none`, or names with commas between them.
 
+    `downlevel=ENGINE` says in words what an engine of `engines.toml` does not take.
+
     Raises:
-        UsageError: a name that is no rewrite; the message lists them.
+        UsageError: a name that is no rewrite, or no engine; the message lists them.
     """
     names = [name.strip() for name in spec.split(",") if name.strip()]
     if names in ([], ["none"]):
         return AS_OFFERED
     chosen = [part for name in names for part in (AUTO if name == "auto" else (name,))]
+    engines = [name.removeprefix(DOWNLEVEL) for name in chosen if name.startswith(DOWNLEVEL)]
     known = (*LENSES, *TRIMS)
-    unknown = [name for name in chosen if name not in known]
+    unknown = [name for name in chosen if name not in known and not name.startswith(DOWNLEVEL)]
     if unknown:
-        raise UsageError(f"{unknown[0]!r} is no rewrite; allowed: auto, none, or some of {', '.join(known)}")
+        allowed = ", ".join((*known, f"{DOWNLEVEL}ENGINE"))
+        raise UsageError(f"{unknown[0]!r} is no rewrite; allowed: auto, none, or some of {allowed}")
     return Presentation(
         tuple(lens for name, lens in LENSES.items() if name in chosen),
-        tuple(trim for name, trim in TRIMS.items() if name in chosen),
+        (*(trim for name, trim in TRIMS.items() if name in chosen), *map(_for_engine, engines)),
     )
+
+
+def _for_engine(engine: str) -> Trim:
+    """The trim for one engine, last of all, so that it sees what is really sent; the tables are read only here."""
+    from rightcall.schema.engines import engine_names
+    from rightcall.schema.rewrite.downlevel import Downlevelled
+
+    if engine not in engine_names():
+        raise UsageError(f"{DOWNLEVEL}{engine} names no engine that is known; known: {', '.join(engine_names())}")
+    return Downlevelled(engine)

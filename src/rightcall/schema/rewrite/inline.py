@@ -16,6 +16,8 @@ from rightcall.schema.rewrite.walk import DEFINITIONS, READ_ONLY, mapped, self_c
 
 MAX_PARTS = 2_000
 """Schemas in the result; beyond, references are kept."""
+MAX_DEPTH = 32
+"""Schemas inside each other; the same."""
 
 
 class _TooLarge(Exception):
@@ -40,12 +42,12 @@ class _Inlining:
         self.parts = 0
         self.leads_back: dict[str, bool] = {}
 
-    def node(self, schema: Any) -> Any:
+    def node(self, schema: Any, depth: int = 0) -> Any:
         """A schema with its references written out."""
         if not isinstance(schema, Mapping):
             return schema
         self.parts += 1
-        if self.parts > MAX_PARTS:
+        if self.parts > MAX_PARTS or depth > MAX_DEPTH:
             raise _TooLarge
         reference = schema.get("$ref")
         if isinstance(reference, str):
@@ -53,8 +55,8 @@ class _Inlining:
             target = self.target(reference)
             if not isinstance(target, Mapping) or not beside.keys() <= READ_ONLY or self.recursive(reference):
                 return schema
-            return {**self.node(target), **beside}
-        return mapped(schema, self.node, but=DEFINITIONS)
+            return {**self.node(target, depth + 1), **beside}
+        return mapped(schema, lambda part: self.node(part, depth + 1), but=DEFINITIONS)
 
     def recursive(self, reference: str) -> bool:
         """Whether what a reference leads to leads to the same reference again."""
