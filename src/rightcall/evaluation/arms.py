@@ -29,10 +29,9 @@ from rightcall.validation.provenance import LEVELS, provenance_rules
 class Arm:
     """What rightcall may do.
 
-    `attempts`, `next_calls`, `deadline` (seconds a case) and `tools_in_prompt` are the settings of those names;
-    `text_calls` looks for calls in the text; `no_suitable_tool` offers a way out; `provenance` says which arguments must have a source in the
-    conversation (`validation.provenance.LEVELS`); `larger` asks the larger model last, where one is given; `reads`
-    is off for `bare` alone: native calls are taken as they are.
+    `attempts`, `next_calls`, `deadline` (seconds a case), `tools_in_prompt`, `no_suitable_tool` and `provenance` are
+    the settings of those names; `text_calls` looks for calls in the text; `larger` asks the larger model last, where
+    one is given; `reads` is off for `bare` alone: native calls are taken as they are.
     """
 
     name: str
