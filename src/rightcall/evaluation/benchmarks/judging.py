@@ -48,10 +48,11 @@ def selection_error(case: Case, answer: Answer) -> str:
     """Which of PA-Tool's three kinds of selection error it is (Appendix E), or none.
 
     The paper had a model judge whether a wrong tool is similar to the right one. Here it is the share of words that
-    name and description have in common, so the line between confusion and context is drawn mechanically; where no
-    tool is right there is none to confuse it with. Right tools in the wrong number are none of the three kinds.
+    name and description have in common, so the line between confusion and context is drawn mechanically. As in the
+    paper, cases where no tool is right have none of the three: a call there is a false call. So have right tools in
+    the wrong number.
     """
-    if selects(case, answer.calls):
+    if case.negative or selects(case, answer.calls):
         return ""
     offered = {tool.name: tool for tool in case.tools}
     if any(problem.get("kind") == "unknown_tool" for problem in answer.problems):
