@@ -31,8 +31,8 @@ def value(random: Random, depth: int = 0) -> Any:
 def schema(random: Random, depth: int = 0) -> Any:
     if random.random() < 0.03 and depth:
         return random.choice([True, False])
-    if random.random() < 0.08 and depth:
-        return {"$ref": random.choice(["#/$defs/x", "#/$defs/y"])}
+    if random.random() < 0.15 and depth:
+        return {"$ref": random.choice(["#/$defs/x", "#/$defs/y", "#/$defs/x", "#"])}
     made: dict[str, Any] = {}
     if random.random() < 0.8:
         made["type"] = (
@@ -171,7 +171,7 @@ def _pair(seed: int, *, references: bool) -> tuple[dict[str, Any], dict[str, Any
 def _inlined(item: Any, definitions: dict[str, Any], depth: int = 0) -> Any:
     """References replaced by what they lead to, and by anything where that has no end."""
     if isinstance(item, dict) and "$ref" in item:
-        name = item["$ref"].rsplit("/", 1)[-1]
+        name = item["$ref"].rsplit("/", 1)[-1]  # the whole schema ("#") is no definition: anything
         return _inlined(definitions.get(name, True), definitions, depth + 1) if depth < DEEPEST else True
     if isinstance(item, dict):
         return {key: _inlined(inner, definitions, depth) for key, inner in item.items()}

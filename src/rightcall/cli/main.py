@@ -8,7 +8,19 @@ from typing import Annotated
 
 import typer
 
-from rightcall.cli import ablate, demo, diff, eval, fingerprint, log, models, parse, report, serve  # noqa: A004 - a command's name
+from rightcall.cli import (
+    ablate,
+    demo,
+    diff,
+    eval,  # noqa: A004 - a command's name
+    fingerprint,
+    lint,
+    log,
+    models,
+    parse,
+    report,
+    serve,
+)
 from rightcall.errors import RightcallError, UsageError
 
 app = typer.Typer(
@@ -21,6 +33,7 @@ app = typer.Typer(
 app.command("serve", epilog=serve.EPILOG)(serve.serve)
 app.command("parse", epilog=parse.EPILOG)(parse.parse)
 app.command("demo", epilog=demo.EPILOG)(demo.demo)
+app.command("lint", epilog=lint.EPILOG)(lint.lint)
 app.command("diff", epilog=diff.EPILOG)(diff.diff)
 app.command("fingerprint", epilog=fingerprint.EPILOG)(fingerprint.fingerprint)
 app.add_typer(eval.app, name="eval")

@@ -36,7 +36,8 @@ def covers(outer: Any, inner: Any) -> bool:
     Both are JSON Schemas; an unusable one covers nothing and is covered by nothing. Properties that both declare
     alike are left out of the question: what is demanded on both sides decides nothing.
     """
-    outer, inner = _apart(outer, inner)
+    if not _refers_within(outer) and not _refers_within(inner):
+        outer, inner = _apart(outer, inner)
     form, inner_form = _canonical(outer), _canonical(inner)
     if form is None or inner_form is None:
         return False
@@ -74,8 +75,8 @@ def part_covers(outer: Any, inner: Any, path: tuple[str | int, ...]) -> bool:
         return False
     if path[-1] == "enum" and not entry and _has_more_members(ours.get("enum"), theirs.get("enum")):
         return True
-    ours, theirs = _apart(ours, theirs)
-    if any("$ref" in node.schema for part in (ours, theirs) for node in walk(part)):
+    ours, theirs = _apart(ours, theirs, refer=True)  # what they refer to is wider on the outer side, too
+    if _refers(ours) or _refers(theirs):
         return False
     draft = {"$schema": inner["$schema"]} if "$schema" in inner else {}
     return covers({**ours, **draft}, {**theirs, **draft})
@@ -109,11 +110,12 @@ def difference(old: Any, new: Any) -> Any:
         return None
 
 
-def _apart(outer: Any, inner: Any, depth: int = 0) -> tuple[Any, Any]:
+def _apart(outer: Any, inner: Any, depth: int = 0, *, refer: bool = False) -> tuple[Any, Any]:
     """Both schemas with `true` for every property that they declare alike.
 
     A property's schema is a demand of its own, so the same one on both sides can be dropped; its name stays,
-    because `additionalProperties` counts it.
+    because `additionalProperties` counts it. What refers elsewhere may mean different things on both sides, and is
+    dropped only where the caller knows that it does not matter (`refer`).
     """
     if not isinstance(outer, Mapping) or not isinstance(inner, Mapping) or depth > MAX_DEPTH:
         return outer, inner
@@ -124,11 +126,21 @@ def _apart(outer: Any, inner: Any, depth: int = 0) -> tuple[Any, Any]:
         return outer, inner
     left, right = dict(ours), dict(theirs)
     for name in ours.keys() & theirs.keys():
-        if same(ours[name], theirs[name]):
+        if same(ours[name], theirs[name]) and (refer or not _refers(ours[name])):
             left[name] = right[name] = True
         else:
-            left[name], right[name] = _apart(ours[name], theirs[name], depth + 1)
+            left[name], right[name] = _apart(ours[name], theirs[name], depth + 1, refer=refer)
     return {**outer, "properties": left}, {**inner, "properties": right}
+
+
+def _refers_within(schema: Any) -> bool:
+    """Whether something refers to other places than definitions: taking a property out would change its meaning."""
+    references = (node.schema.get("$ref") for node in walk(schema))
+    return any(isinstance(r, str) and not r.startswith(("#/$defs/", "#/definitions/")) for r in references)
+
+
+def _refers(schema: Any) -> bool:
+    return any(node.schema.keys() & {"$ref", "$dynamicRef", "$recursiveRef"} for node in walk(schema))
 
 
 def unsatisfiable(schema: Any) -> list[str]:
