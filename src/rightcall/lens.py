@@ -91,6 +91,15 @@ def composed(first: ArgumentLens, second: ArgumentLens) -> ArgumentLens:
 
 
 @dataclass(frozen=True, slots=True)
+class Found:
+    """A search of a catalogue: its version (a toolset fingerprint), and the tools that fit with their scores."""
+
+    query: str
+    version: str
+    matches: tuple[tuple[Tool, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Declined:
     """A call that means: no tool fits. The turn ends in words: the model's own, else `text`."""
 
@@ -101,11 +110,12 @@ class Declined:
 class Told:
     """A call that asks rightcall itself: `text` is its result for the model, which is then asked again.
 
-    `load` names original tools that are to be shown from then on (`Context.loaded`).
+    `load` names original tools that are to be shown from then on (`Context.loaded`); `found` is what was searched.
     """
 
     text: str
     load: tuple[str, ...] = ()
+    found: Found | None = None
 
 
 Answer: TypeAlias = Declined | Told
@@ -127,10 +137,14 @@ class PresentedTool:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a lens may know of the turn: the request in its original terms, and the tools asked for since."""
+    """What a lens may know of the turn: the request in its original terms, and the tools asked for since.
+
+    A lens that searches puts what it found into `found`, for the log.
+    """
 
     request: ModelRequest
     loaded: tuple[str, ...] = ()
+    found: list[Found] = field(default_factory=list)
 
     @property
     def needed(self) -> frozenset[str]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rightcall.domain import ModelReply, ModelRequest
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,23 @@ class EventLog(Protocol):
 
     def flush(self) -> None:
         """Returns when everything appended before is durable. Raises `StoreError`."""
+        ...
+
+
+class Embedder(Protocol):
+    """Texts as vectors, near where they mean alike. Compared by identity; it needs numpy, which extras bring."""
+
+    @property
+    def name(self) -> str:
+        """Which model it is."""
+        ...
+
+    def __hash__(self) -> int:
+        """What is made with it is kept under it."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """An array of shape (texts, dimensions), each row of length 1, or all zeros where a text says nothing."""
         ...
 
 

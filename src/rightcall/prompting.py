@@ -130,10 +130,10 @@ def _offered(request: ModelRequest, rung: Rung, before: Sequence[Exchange]) -> t
     reading = before[-1].reading
     named = {problem.tool for problem in reading.problems} | {call.name for call in reading.calls}
     for problem in reading.problems:
-        if problem.kind is ProblemKind.AMBIGUOUS and problem.about_selection and isinstance(problem.allowed, list):
+        if problem.about_selection and isinstance(problem.allowed, list):
             named |= set(problem.allowed)
     kept = tuple(tool for tool in request.tools if tool.name in named)
-    unknown = any(problem.kind is ProblemKind.UNKNOWN_TOOL for problem in reading.problems)
+    unknown = any(p.kind is ProblemKind.UNKNOWN_TOOL and not p.about_selection for p in reading.problems)
     return kept if kept and not unknown else request.tools
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from rightcall.attempts import Attempt, Proposal
 from rightcall.domain import ModelRequest, Note, Problem, Tool, ToolCall, Usage
 from rightcall.ladder import Rung
-from rightcall.lens import PresentedTool
+from rightcall.lens import Found, PresentedTool, Told
 from rightcall.ports import Clock, Event, EventLog
 from rightcall.presentation.view import View
 from rightcall.schema.compiled import Toolset
@@ -43,8 +43,17 @@ class TurnRecord:
 
     def presented(self, view: View, loaded: Sequence[str]) -> None:
         """What the model is shown instead, where it is something else: what it stands for, and its fingerprints."""
-        if not view.unchanged:
-            self._append("turn.presented", {**_presented(view.presented, view.request.tools), "loaded": list(loaded)})
+        if view.unchanged:
+            return
+        self._append("turn.presented", {**_presented(view.presented, view.request.tools), "loaded": list(loaded)})
+        for found in view.found:
+            self._append("turn.searched", {**found_to_json(found), "loaded": []})
+
+    def told(self, answers: Sequence[Told]) -> None:
+        """What the model looked up of the catalogue: the search, or what it had loaded."""
+        for answer in answers:
+            if answer.found is not None:
+                self._append("turn.searched", {**found_to_json(answer.found), "loaded": list(answer.load)})
 
     def asking(self, number: int, rung: Rung, asked: ModelRequest, own_messages: int) -> None:
         """What is sent: sampling, the tools shown, and the messages put behind the client's `own_messages`."""
@@ -150,6 +159,15 @@ def problem_to_json(problem: Problem) -> dict[str, Any]:
         "message": problem.message,
         "tool": problem.tool,
     }
+
+
+def found_to_json(found: Found) -> dict[str, Any]:
+    """A search as data: the catalogue's version, the query, and what was found, with fingerprints."""
+    matches = [
+        {"name": tool.name, "fingerprint": tool_fingerprint(tool), "score": round(score, 6)}
+        for tool, score in found.matches
+    ]
+    return {"catalogue": found.version, "query": found.query, "matches": matches}
 
 
 def note_to_json(note: Note) -> dict[str, Any]:

@@ -35,6 +35,7 @@ from rightcall.parsing.parse import DEFAULT_POLICY, ParsingPolicy, parse_reply
 from rightcall.parsing.stream import TextGate
 from rightcall.ports import Clock, Delta, EventLog, ModelClient
 from rightcall.presentation.restore import Restored, restored
+from rightcall.presentation.reveal import told_of, unseen
 from rightcall.presentation.view import View, present
 from rightcall.prompting import shown_request
 from rightcall.record import TurnRecord
@@ -128,12 +129,19 @@ async def turn(request: ModelRequest, kit: Kit, *, live: bool) -> AsyncGenerator
                 break
             found = _verified(restored(_read(reply, view, kit), view, tools, request.choice), view, request, kit)
             found = _within_look_ups(found, rung, attempts, view, kit)
+            near = unseen(found.reading, offered, view)
+            wanted = [name for told in found.told for name in told.load] + [
+                n for names in near.values() for n in names
+            ]
+            if asked_for := [name for name in dict.fromkeys(wanted) if name not in loaded]:
+                loaded += asked_for
+                view = present(offered, tools, kit.presentation, loaded)
+            found = told_of(found, near, view)
             attempt = _attempt(rung, asked, reply, found, kit.clock.monotonic() - asked_at, request, kit, attempts)
             attempts.append(attempt)
             record.answered(attempt)
-            if asked_for := [name for told in found.told for name in told.load if name not in loaded]:
-                loaded += asked_for
-                view = present(offered, tools, kit.presentation, loaded)
+            record.told(found.told)
+            if asked_for:
                 record.presented(view, loaded)
         proposal = conclude(identifier, attempts, tools.problems)
         said = Reading(text=proposal.text, reasoning=proposal.reasoning)

@@ -27,7 +27,7 @@ from rightcall.parsing.conversions import has_raw, plain
 from rightcall.parsing.dialects.base import Context, RawCall
 from rightcall.parsing.dialects.envelope import calls_in
 from rightcall.parsing.json_reader import read_json
-from rightcall.parsing.names import fold, match_name, suggest
+from rightcall.parsing.names import MAX_NAME, Match, fold, match_name, suggest
 from rightcall.parsing.text import read_text, split_reasoning
 from rightcall.parsing.unreadable import Unreadable
 from rightcall.schema.compiled import CompiledTool, Toolset
@@ -51,10 +51,14 @@ _SALVAGE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ParsingPolicy:
-    """How replies are read. `text_calls`: look for calls in the text where there is no native one."""
+    """How replies are read. `text_calls`: look for calls in the text where there is no native one.
+
+    `nearest` may name the tool to take for a name that no tool has; None where none is to be taken.
+    """
 
     text_calls: bool = True
     coercion: CoercionPolicy = DEFAULT_COERCION
+    nearest: Callable[[str, Toolset], str | None] | None = None
 
 
 DEFAULT_POLICY = ParsingPolicy()
@@ -127,6 +131,8 @@ class _Parse:
             match = match_name(raw.name, self.tools.names)
             if match.name is None and raw.fault and raw.fault.kind is ProblemKind.TRUNCATED and self.begins(raw.name):
                 return _fault_problem(raw.fault, identifier=identifier)
+            if match.name is None and not match.candidates:
+                match = self.nearest(raw.name) or match
             if match.name is None:
                 return _unknown(raw.name, match.candidates, self.tools.names, identifier)
             tool, named = self.tools.by_name[match.name], match.note
@@ -143,6 +149,12 @@ class _Parse:
         repaired = [Note(kind, Grade.LOSSLESS) for kind in raw.repairs]
         every = tuple(_of(tool.name, note) for note in ([named] if named else []) + repaired + notes)
         return ToolCall(identifier, tool.name, arguments, every)
+
+    def nearest(self, written: str) -> Match | None:
+        """What the policy takes for a name that no tool has."""
+        take = self.policy.nearest if written.strip() and len(written) <= MAX_NAME else None
+        name = take(written, self.tools) if take else None
+        return Match(name, Note("name_nearest", Grade.INFERRED, before=written, after=name)) if name else None
 
     def begins(self, name: str) -> bool:
         """Whether a name is the beginning of a declared one, so that it may be cut off itself."""

@@ -21,13 +21,13 @@ from rightcall.domain import (
     ToolCall,
     ToolChoice,
 )
-from rightcall.lens import Answer, Context, Presentation, PresentedTool, as_it_is, through
+from rightcall.lens import Answer, Context, Found, Presentation, PresentedTool, as_it_is, through
 from rightcall.presentation.history import shown_messages
 from rightcall.presentation.wording import in_other_terms
 from rightcall.schema.compiled import CompiledTool, Toolset, compile_tool, compile_tools
 from rightcall.schema.content_key import content_key, from_key
 
-_NAMED_NOTES = frozenset(("name_leak", "name_spelling"))
+_NAMED_NOTES = frozenset(("name_leak", "name_spelling", "name_nearest"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,18 +35,23 @@ class View:
     """One request through the lenses.
 
     `request` is what the model is shown, its tools trimmed; `toolset` what its calls are read and checked
-    against. `unchanged` says that both are the original.
+    against. `unchanged` says that both are the original, `found` what was searched to choose what is shown.
     """
 
     request: ModelRequest
     toolset: Toolset
     unchanged: bool = True
+    found: tuple[Found, ...] = ()
     _faces: _Faces = field(default_factory=lambda: _Faces((), Toolset(), {}, {}))
 
     @property
     def presented(self) -> tuple[PresentedTool, ...]:
         """What is shown, beside what it stands for; empty where everything is shown as it is."""
         return self._faces.presented
+
+    def hides(self, tools: Sequence[Tool]) -> bool:
+        """Whether some of the original tools are not shown."""
+        return not self.unchanged and any(tool.name not in self._faces.by_original for tool in tools)
 
     def answer(self, call: ToolCall) -> Answer | None:
         """What a call of a tool of rightcall's own means; None where the call is of an original tool."""
@@ -121,7 +126,7 @@ def present(request: ModelRequest, tools: Toolset, presentation: Presentation, l
         messages=shown_messages(request.messages, faces.by_original),
         tool_choice=_shown_choice(request.tool_choice, faces),
     )
-    return View(shown, faces.toolset, unchanged=False, _faces=faces)
+    return View(shown, faces.toolset, unchanged=False, found=tuple(context.found), _faces=faces)
 
 
 def _with_demanded(presented: tuple[PresentedTool, ...], request: ModelRequest) -> tuple[PresentedTool, ...]:
