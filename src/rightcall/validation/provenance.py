@@ -43,7 +43,8 @@ _SCALES = (1.0, 0.01, 100.0, 1e-3, 1e-6, 1e-9, 1e3, 1e6, 1e9)
 _OTHER_SCRIPT = re.compile(r"[\u0370-\u1dff\u2c00-\ua95f\uac00-\ud7ff\uf900-\ufdff\U00020000-\U0003ffff]")
 _STEM = 4
 _ENDING = 3
-_CODE = re.compile(r"[A-Z]{2,4}\Z")
+_CODE = re.compile(r"[A-Z]{2,5}\Z")
+"""Currencies, countries, airports, shares: a code stands for what was said, and is never in it."""
 
 
 LEVELS = ("off", "required", "all")
@@ -105,10 +106,9 @@ def _problem(call: ToolCall, tool: Tool, pointer: str, value: Any, *, optional: 
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """A text, folded; its words in order, as a set and by their beginnings; and the numbers that may be meant."""
+    """A text, folded; its words, as a set and by their beginnings; and the numbers that may be meant."""
 
     text: str
-    ordered: tuple[str, ...]
     words: frozenset[str]
     stems: Mapping[str, tuple[str, ...]]
     numbers: frozenset[float]
@@ -124,27 +124,10 @@ class _Said:
             return float(word) in self.numbers
         return any(_same_stem(word, other) for other in self.stems.get(word[:_STEM], ()))
 
-    def spells(self, code: str) -> bool:
-        """Whether a code is made of the beginnings of words that follow one another: EUR of Euros, NY of New York."""
-        letters = code.casefold()
-        return any(self._spells_from(letters, start) for start in range(len(self.ordered)))
-
-    def _spells_from(self, letters: str, start: int) -> bool:
-        if not letters:
-            return True
-        if start == len(self.ordered):
-            return False
-        word = self.ordered[start]
-        return any(
-            word.startswith(letters[:size]) and self._spells_from(letters[size:], start + 1)
-            for size in range(1, len(letters) + 1)
-        )
-
 
 @lru_cache(maxsize=64)
 def _said(text: str) -> _Said:
-    ordered = tuple(_words(text))
-    words = frozenset(ordered)
+    words = frozenset(_words(text))
     stems: dict[str, list[str]] = {}
     for word in words:
         if len(word) >= _STEM:
@@ -154,9 +137,7 @@ def _said(text: str) -> _Said:
     numbers |= {float(number) for number, month in enumerate(_MONTHS, start=1) if _names_month(month, words)}
     if _AFTERNOON.search(text):
         numbers |= {number + 12 for number in numbers if number < 12}  # noqa: PLR2004 - hours
-    return _Said(
-        text.casefold(), ordered, words, {stem: tuple(found) for stem, found in stems.items()}, frozenset(numbers)
-    )
+    return _Said(text.casefold(), words, {stem: tuple(found) for stem, found in stems.items()}, frozenset(numbers))
 
 
 def _names_month(month: str, words: frozenset[str]) -> bool:
@@ -187,7 +168,7 @@ def _has_source(value: Any, declared: JsonObject, argument: Any, said: _Said) ->
         return True
     if value.isascii() and _OTHER_SCRIPT.search(said.text):  # a translation, a transcription: not to be judged
         return True
-    return bool(_CODE.match(value)) and said.spells(value)
+    return _CODE.match(value) is not None
 
 
 def _is_near(value: float, numbers: frozenset[float]) -> bool:
