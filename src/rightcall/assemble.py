@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import time
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, cast
 from urllib.parse import urlsplit
 
 from rightcall.errors import UsageError
 from rightcall.ladder import DEFAULT_LADDER, Ladder
-from rightcall.lens import Presentation
+from rightcall.lens import Lens, Presentation
 from rightcall.presentation.no_suitable_tool import NoSuitableTool
 from rightcall.providers.openai_compatible import OpenAICompatible, upstream_client
 from rightcall.schema.rewrite.choice import rewrites
@@ -22,8 +25,11 @@ from rightcall.validation.provenance import provenance_rules
 if TYPE_CHECKING:
     import httpx2
 
+    from rightcall.naming.name_map import NameMap
     from rightcall.ports import EventLog
     from rightcall.settings import Settings
+
+_NAMES_LOG = logging.getLogger("rightcall.names")
 
 
 class SystemClock:
@@ -68,7 +74,9 @@ def build_parts(settings: Settings) -> Parts:
         clock=SystemClock(),
         ladder=build_ladder(settings),
         verifiers=provenance_rules(settings.provenance),
-        presentation=build_presentation(settings.rewrite, no_suitable_tool=settings.no_suitable_tool),
+        presentation=build_presentation(
+            settings.rewrite, names=settings.names or None, no_suitable_tool=settings.no_suitable_tool
+        ),
         in_prompt=settings.tools_in_prompt,
         larger=larger,
     )
@@ -84,10 +92,27 @@ def build_ladder(settings: Settings) -> Ladder:
     return ladder.with_larger(settings.larger_model) if settings.larger_model else ladder
 
 
-def build_presentation(rewrite: str, *, no_suitable_tool: bool = False) -> Presentation:
-    """How tools are shown; see `schema.rewrite.choice`. Raises `UsageError` for a rewrite that there is not."""
+def build_presentation(
+    rewrite: str, *, names: NameMap | str | os.PathLike[str] | None = None, no_suitable_tool: bool = False
+) -> Presentation:
+    """How tools are shown: under the names of a map, or of the file of one; rewritten; with a way out.
+
+    Raises:
+        UsageError: a rewrite that there is not (see `schema.rewrite.choice`), or no name map that can be used.
+    """
     shown = rewrites(rewrite)
-    return replace(shown, lenses=(*shown.lenses, NoSuitableTool())) if no_suitable_tool else shown
+    first = () if names is None else (_names_lens(names),)
+    last = (NoSuitableTool(),) if no_suitable_tool else ()
+    return replace(shown, lenses=(*first, *shown.lenses, *last)) if first or last else shown
+
+
+def _names_lens(names: NameMap | str | os.PathLike[str]) -> Lens:
+    from rightcall.alignment.files import read_name_map
+    from rightcall.naming.lens import NamesLens
+
+    known = read_name_map(names) if isinstance(names, str | os.PathLike) else names
+    # A turn says again what the one before has said; a person needs to read it once.
+    return NamesLens(known, lru_cache(maxsize=1024)(_NAMES_LOG.warning))
 
 
 def build_log(settings: Settings) -> EventLog:

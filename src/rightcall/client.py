@@ -7,6 +7,7 @@ proposal = await rightcall.propose(messages, tools)
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -18,6 +19,7 @@ from rightcall.assemble import SystemClock, base_url, build_presentation
 from rightcall.attempts import Proposal
 from rightcall.domain import ChoiceMode, Message, ModelReply, ModelRequest, Reading, Tool, ToolChoice
 from rightcall.ladder import DEFAULT_LADDER, Ladder
+from rightcall.naming.name_map import NameMap
 from rightcall.openai_chat import message_from_json, reply_from_json, tools_from_json
 from rightcall.ports import EventLog, ModelClient
 from rightcall.providers.openai_compatible import OpenAICompatible, upstream_client
@@ -44,6 +46,7 @@ class Rightcall:
         no_suitable_tool: offers the model a tool that says that none of the others fits.
         rewrite: how schemas are shown: `auto`, `none`, or names of rewrites with commas between them. Calls and
             problems come back in the terms of the tools as they were given.
+        names: a name map, or the file of one (`rightcall align`): the model is shown its names, you see your own.
         sampling: further fields of every request (`temperature`, `max_tokens`, `seed`, ...).
 
     Use it as a context manager, or close it: it holds connections.
@@ -62,6 +65,7 @@ class Rightcall:
         tools_in_prompt: bool = False,
         no_suitable_tool: bool = False,
         rewrite: str = "none",
+        names: NameMap | str | os.PathLike[str] | None = None,
         sampling: Mapping[str, Any] | None = None,
     ) -> None:
         self._upstream = base_url(upstream) if isinstance(upstream, str) else upstream
@@ -72,7 +76,7 @@ class Rightcall:
         self._parts = {
             "ladder": ladder,
             "verifiers": (*verifiers, *provenance_rules(provenance)),
-            "presentation": build_presentation(rewrite, no_suitable_tool=no_suitable_tool),
+            "presentation": build_presentation(rewrite, names=names, no_suitable_tool=no_suitable_tool),
             "in_prompt": tools_in_prompt,
         }
         self._log = log or NullEventLog()

@@ -40,6 +40,8 @@ class Settings:
     """Describe tools in the prompt, for models whose chat template drops them."""
     rewrite: str = "none"
     """How to show schemas: `auto`, `none`, or rewrites with commas between them (see docs/presenting-tools.md)."""
+    names: str = ""
+    """A file of `rightcall align`: tools and parameters are shown to the model under its names."""
     attempts: int = 3
     """How often at most a model is asked to make a call right; 1 only repairs."""
     next_calls: int = 8

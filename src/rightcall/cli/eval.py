@@ -15,9 +15,9 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
-from typer.core import TyperGroup
 
 from rightcall.cli import compare
+from rightcall.cli.run_by_default import RunByDefault
 from rightcall.errors import MissingExtra, UsageError
 from rightcall.folders import cache_folder
 from rightcall.settings import Settings
@@ -40,18 +40,8 @@ Suites: bfcl:CATEGORY, metatool:TASK, rotbench:LEVEL:single|multi, apibank:level
 (YAML or JSONL). The same command goes on where a run was stopped; a finished case is never asked again."""
 
 
-class _RunByDefault(TyperGroup):
-    """`rightcall eval SUITE` means `rightcall eval run SUITE`."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Puts `run` before arguments that begin with no subcommand."""
-        if args and args[0] not in self.commands and args[0] not in {"--help", "-h"}:
-            args = ["run", *args]
-        return super().parse_args(ctx, args)
-
-
 app = typer.Typer(
-    cls=_RunByDefault,
+    cls=RunByDefault,
     help="Run cases with known right answers through propose(), compare runs, fetch benchmark data.",
     epilog=EPILOG,
     no_args_is_help=True,

@@ -10,6 +10,7 @@ import typer
 
 from rightcall.cli import (
     ablate,
+    align,
     demo,
     diff,
     eval,  # noqa: A004 - a command's name
@@ -36,6 +37,7 @@ app.command("demo", epilog=demo.EPILOG)(demo.demo)
 app.command("lint", epilog=lint.EPILOG)(lint.lint)
 app.command("diff", epilog=diff.EPILOG)(diff.diff)
 app.command("fingerprint", epilog=fingerprint.EPILOG)(fingerprint.fingerprint)
+app.add_typer(align.app, name="align")
 app.add_typer(eval.app, name="eval")
 app.command("ablate", epilog=ablate.EPILOG)(ablate.ablate)
 app.command("report", epilog=report.EPILOG)(report.report)

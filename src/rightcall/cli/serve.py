@@ -86,6 +86,12 @@ def serve(  # noqa: PLR0913 - one parameter for each option
             show_default=False,
         ),
     ] = None,
+    names: Annotated[
+        Path | None,
+        typer.Option(
+            help="A name map of `rightcall align`: tools are shown to the model under its names.", show_default=False
+        ),
+    ] = None,
     no_suitable_tool: Annotated[
         bool | None,
         typer.Option(
@@ -125,6 +131,7 @@ def serve(  # noqa: PLR0913 - one parameter for each option
         "hold_text": hold_text,
         "tools_in_prompt": tools_in_prompt,
         "rewrite": rewrite,
+        "names": str(names) if names else None,
         "no_suitable_tool": no_suitable_tool,
         "provenance": provenance,
         "log": log,

@@ -11,10 +11,13 @@ from collections.abc import Mapping
 
 from rapidfuzz.distance.Levenshtein import normalized_similarity
 
+from rightcall.naming.names import folded
+
 NEAR = 0.85
 """From this similarity on (1 is equal) two names side by side are easily mistaken for each other."""
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_a-zA-Z]+")
-_GENERIC = frozenset(("api", "app", "function", "get", "plugin", "service", "the", "tool", "tools", "with"))
+_GENERIC = frozenset(("api", "app", "function", "get", "name", "plugin", "service", "the", "tool", "tools", "with"))
+_ECHOES = frozenset(("function", "functionname", "parameter", "parametername", "paramname", "toolname"))
 _SHORTEST = 3
 _STEM = 4
 _STEM_SHARE = 0.6
@@ -47,7 +50,12 @@ def lost_words(original: str, name: str, description: str, siblings: list[str]) 
 def is_unlike(original: str, name: str, description: str) -> bool:
     """Whether a name has no word in common with what it stands for, in its description or its original name."""
     source = [*words(description), *words(original)]
-    return not any(_among(word, source) for word in words(name) if len(word) >= _SHORTEST)
+    return not any(_among(word, source) for word in words(name) if word not in _GENERIC)
+
+
+def is_echo(name: str) -> bool:
+    """Whether a name only repeats the question, as `parameter_name` does."""
+    return folded(name) in _ECHOES
 
 
 def near_names(names: Mapping[str, str]) -> dict[str, str]:

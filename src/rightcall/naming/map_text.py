@@ -72,6 +72,9 @@ def map_from_text(text: str, where: str) -> NameMap:
     )
     if len(names.by_name) < len(names.tools):
         raise UsageError(f"{where}: a tool is there twice; each original name stands once")
+    places = [(tool, naming.place) for tool, naming in names.namings()]
+    if len(set(places)) < len(places):
+        raise UsageError(f"{where}: a parameter is there twice; each place of a tool stands once")
     try:
         names.check()
     except UsageError as error:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from rightcall.domain import Tool
 from rightcall.errors import UsageError
-from rightcall.naming.clarity import is_unlike, lost_words, near_names
+from rightcall.naming.clarity import is_echo, is_unlike, lost_words, near_names
 from rightcall.naming.collisions import Settled, settle
 from rightcall.naming.components import Component, components
 from rightcall.naming.name_map import AlignSettings, NameMap, Naming, Taken, ToolNaming
@@ -187,7 +187,8 @@ def _judged(
     siblings = [each.name for each in beside if each is not component]
     flags = list(naming.flags)
     flags += [f"loses {word}" for word in lost_words(own, name, component.description, siblings)]
-    if is_unlike(own, name, component.description):
+    # A parameter may well be called by a word that its description does without: `query` for "what to find".
+    if is_echo(name) or (not component.place and is_unlike(own, name, component.description)):
         flags.append("unlike its description")
     if own in near:
         flags.append(f"near {near[own]}")
