@@ -68,7 +68,7 @@ def test_an_error_ends_with_1_and_is_told_with_place_fix_and_evidence(file):
     assert done.returncode == 1
     assert "error   RC403  /parameters/properties/count/enum" in done.stdout
     assert "not all of the members are of type integer: '2'" in done.stdout
-    assert "(measured: peers.md, AgentGauge" in done.stdout
+    assert "(measured: AgentGauge" in done.stdout
     assert run("lint", file(openai(FAULTY)), "--fail-on", "never").returncode == 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -125,7 +126,10 @@ FINDS = {
         Tool("delete_file", "x", {}, Effects(read_only=True), {"annotations": {"readOnlyHint": True}}),
         Tool("read_file", "x", {}, Effects(read_only=True), {"annotations": {"readOnlyHint": True}}),
     ),
-    "RC804": (tool({"command": TEXT}), tool({"command": {"type": "string", "enum": ["start", "stop"]}})),
+    "RC804": (
+        tool({"command": TEXT}, description="Runs a command."),
+        tool({"command": TEXT}, description="Shows the manual page of a command."),
+    ),
 }
 
 
@@ -295,3 +299,12 @@ def test_retail_tools_give_what_a_reviewer_would_say(shared):
     assert ("RC103", "modify_user_address") in given
     assert ("RC502", "modify_pending_order_address") in given
     assert not {tool for _, tool in given} & {"calculate", "get_order_details", "list_all_product_types", "think"}
+
+
+def test_the_documentation_lists_every_rule_as_it_is():
+    page = (Path(__file__).resolve().parents[2] / "docs" / "lint.md").read_text(encoding="utf-8")
+
+    for rule in rules():
+        told = f"{rule.evidence.strength.value}: {rule.evidence.where}"
+        line = f"| {rule.id} | {rule.title} | {rule.severity.word} | {rule.why} | {rule.fix} | {told} |"
+        assert line in page, rule.id

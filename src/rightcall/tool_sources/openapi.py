@@ -58,7 +58,7 @@ def tools_from_openapi(document: Mapping[str, Any]) -> tuple[Tool, ...]:
 
 def _tool(document: Mapping[str, Any], path: str, method: str, item: Mapping[str, Any], *, old: bool) -> Tool:
     operation = item[method]
-    name = str(operation.get("operationId") or f"{method}_{path}")
+    name = str(operation.get("operationId") or f"{method}_{path.strip('/')}")
     properties: dict[str, Any] = {}
     required: list[str] = []
     for parameter in _parameters(document, item, operation):

@@ -26,7 +26,9 @@ from rightcall.schema.lint.words import listed_choices, stated_default
 from rightcall.schema.references import has_type, own_types, properties
 from rightcall.schema.shape import same_json
 
-_MEASURED = Evidence(Strength.MEASURED, "peers.md, AgentGauge: costs 13 to 29 points on models of 7 to 9 billion")
+_MEASURED = Evidence(
+    Strength.MEASURED, "AgentGauge: such a contradiction costs 13 to 29 points on models of 7 to 9 billion"
+)
 _SAYS_OPTIONAL = re.compile(r"^\s*[\[(]?optional\b(?! parameters?\b)|[\[(]optional[\])]", re.IGNORECASE)
 _SAYS_REQUIRED = re.compile(r"^\s*[\[(]?required\b[\]).:,]|[\[(]required[\])]", re.IGNORECASE)
 _SAYS_LIST = re.compile(r"^\s*(?:an?|the)?\s*(?:list|array)s? of\b(?! .{0,40}(?:separated|string))", re.IGNORECASE)
@@ -170,7 +172,7 @@ RULES: Iterable[Rule] = (
     Rule("RC401", "unusable schema", Severity.ERROR,
          "A server refuses the whole request, or rightcall puts the tool aside.",
          "Mend the schema as the message says.",
-         Evidence(Strength.REPORTED, "peers.md, pain 5: one bad schema makes llama.cpp refuse all tools (#26930)"),
+         Evidence(Strength.REPORTED, "one bad schema makes llama.cpp refuse all tools (llama.cpp #26930)"),
          _broken),
     Rule("RC402", "impossible schema", Severity.ERROR,
          "No call can be right, whatever the model writes.",
@@ -205,7 +207,7 @@ RULES: Iterable[Rule] = (
     Rule("RC408", "choices misstated", Severity.WARNING,
          "The model writes a value that the description offers, and is refused.",
          "Say the same in both.",
-         _MEASURED,
+         _OWN,
          _misstated_members),
     Rule("RC409", "default misstated", Severity.WARNING,
          "Two defaults are stated; the model cannot know which holds.",
@@ -220,6 +222,6 @@ RULES: Iterable[Rule] = (
     Rule("RC411", "type misstated", Severity.WARNING,
          "A list is asked for in words and refused by type.",
          "Declare an array, or say how the text is separated.",
-         _MEASURED,
+         _OWN,
          _misstated_type),
 )  # fmt: skip

@@ -46,9 +46,9 @@ RULES: Iterable[Rule] = (
     Rule("RC702", "toolset beyond a small context", Severity.WARNING,
          "Where the context is too short, servers cut silently and tools are lost first.",
          "Raise the context, or narrow what is offered (`rightcall serve --narrow K`).",
-         Evidence(Strength.REPORTED, "peers.md, pain 17: PuPu #129, ollama #18107"), check_all=_large_toolset),
+         Evidence(Strength.REPORTED, "PuPu #129, ollama #18107"), check_all=_large_toolset),
     Rule("RC703", "many tools at once", Severity.INFO,
          f"More than {MANY_TOOLS} tools in one turn raise the cost of choosing.",
          "Offer a retrieved subset (`rightcall serve --narrow K`).",
-         Evidence(Strength.REPORTED, f"{ARTICLE}; peers.md, pain 18"), check_all=_many_tools),
+         Evidence(Strength.REPORTED, f"{ARTICLE}; openai/codex #9266, hermes-agent #27339"), check_all=_many_tools),
 )  # fmt: skip

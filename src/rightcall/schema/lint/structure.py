@@ -202,7 +202,7 @@ RULES: Iterable[Rule] = (
         Severity.INFO,
         "Templates and grammars of several servers look at `type` only.",
         "Add the type that all members have (--fix does).",
-        Evidence(Strength.REPORTED, "peers.md, pain 7: ollama #11444, #18468, #14601"),
+        Evidence(Strength.REPORTED, "ollama #11444, #18468, #14601"),
         _missing_types,
     ),
     Rule(
@@ -211,7 +211,7 @@ RULES: Iterable[Rule] = (
         Severity.INFO,
         "A level of nesting that says nothing; some servers drop or refuse unions.",
         "Write the form itself, or an enum (--fix does).",
-        Evidence(Strength.REPORTED, "peers.md, pain 7: ollama #18468"),
+        Evidence(Strength.REPORTED, "ollama #18468"),
         _single_branches,
     ),
 )

@@ -307,7 +307,7 @@ RULES: Iterable[Rule] = (
         Severity.WARNING,
         "A number in the wrong unit is valid and wrong.",
         "Put the unit in the name (amount_minor_units, timeout_seconds).",
-        Evidence(Strength.REPORTED, f"the 0.5B model's 12 for 12 pounds 50, design.md; {ARTICLE}"),
+        Evidence(Strength.REPORTED, f"Qwen2.5-Coder 0.5B wrote 12 for 12 pounds 50 (rightcall demo); {ARTICLE}"),
         _unitless,
     ),
     Rule(
