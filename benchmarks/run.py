@@ -19,10 +19,11 @@ from report import as_json, machine, markdown, show
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+import naming
 import parsing
 
 RESULTS = Path(__file__).with_name("results")
-BENCHMARKS = (parsing, presenting, event_log, proxy, scoring)
+BENCHMARKS = (parsing, presenting, naming, event_log, proxy, scoring)
 BUSY = 0.5
 
 

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from rightcall.alignment.files import write_name_map
 from rightcall.errors import UsageError
 from rightcall.evaluation.arms import load_arm
+from rightcall.naming.name_map import NameMap, Naming, ToolNaming
 
 
 def test_a_file_of_settings_is_an_arm_by_the_files_name(tmp_path: Path) -> None:
@@ -15,6 +17,20 @@ def test_a_file_of_settings_is_an_arm_by_the_files_name(tmp_path: Path) -> None:
     arm = load_arm(str(tmp_path / "two_tries.toml"))
     assert (arm.name, arm.attempts, arm.next_calls, arm.deadline) == ("two_tries", 2, 0, 30)
     assert arm.reads
+
+
+def test_an_arm_with_a_name_map_is_known_by_what_is_in_the_map(tmp_path: Path) -> None:
+    def settings(accepted: str) -> dict[str, object]:
+        tool = Naming("WthrSvc", "get_weather", accepted)
+        write_name_map(tmp_path / "maps" / "names.toml", NameMap("small", tools=(ToolNaming(tool, "sha256:00"),)))
+        return load_arm(str(tmp_path / "aligned.toml")).settings
+
+    (tmp_path / "aligned.toml").write_text('names = "maps/names.toml"\n')
+    first, again, changed = settings("get_weather"), settings("get_weather"), settings("weather")
+    assert first == again
+    assert first["names"] != changed["names"]
+    assert str(first["names"]).startswith("small sha256:")
+    assert load_arm("full").settings["names"] == ""
 
 
 @pytest.mark.parametrize(
@@ -27,6 +43,7 @@ def test_a_file_of_settings_is_an_arm_by_the_files_name(tmp_path: Path) -> None:
         ("text_calls = 1", "must be bool"),
         ("deadline = true", "must be float"),
         ("attempts =", "is no TOML"),
+        ('names = "none.toml"', "name map .*none.toml cannot be read"),
     ],
 )
 def test_a_broken_arm_says_what_is_allowed(tmp_path: Path, content: str, fault: str) -> None:

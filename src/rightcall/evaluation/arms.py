@@ -1,6 +1,6 @@
 """What rightcall may do in a run: nothing (`bare`), read replies (`parse`), all of it (`full`), or as a file says.
 
-All arms ask the same first question, so their differences are due to what is made of the answer.
+Arms that show the tools alike ask the same first question, so they differ in what is made of the answer.
 """
 
 from __future__ import annotations
@@ -9,15 +9,19 @@ import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from rightcall.alignment.files import read_name_map
 from rightcall.assemble import build_presentation
 from rightcall.attempts import Proposal
 from rightcall.domain import ModelReply, Tool, ToolCall
 from rightcall.errors import UsageError
 from rightcall.evaluation.cases import Answer
 from rightcall.ladder import DEFAULT_LADDER, ONE_ATTEMPT, Ladder
+from rightcall.naming.map_text import map_to_text
+from rightcall.naming.name_map import NameMap
 from rightcall.parsing.parse import ParsingPolicy
 from rightcall.record import note_to_json, problem_to_json
 from rightcall.schema.compiled import compile_tools
@@ -30,8 +34,8 @@ class Arm:
     """What rightcall may do.
 
     `attempts`, `next_calls`, `deadline` (seconds a case), `tools_in_prompt`, `no_suitable_tool` and `provenance` are
-    the settings of those names; `text_calls` looks for calls in the text; `larger` asks the larger model last, where
-    one is given; `reads` is off for `bare` alone: native calls are taken as they are.
+    the settings of those names; `names` is a name map; `text_calls` looks for calls in the text; `larger` asks the
+    larger model last, where one is given; `reads` is off for `bare` alone: native calls are taken as they are.
     """
 
     name: str
@@ -42,13 +46,19 @@ class Arm:
     text_calls: bool = True
     no_suitable_tool: bool = False
     provenance: str = "off"
+    names: NameMap | None = None
     larger: bool = True
     reads: bool = True
 
     @property
     def settings(self) -> dict[str, Any]:
         """Everything but the name, for the run's record."""
-        return {item.name: getattr(self, item.name) for item in fields(self) if item.name != "name"}
+        settings = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "name"}
+        # A map is known by what is in it, because a person may go on reviewing its file.
+        if self.names is None:
+            return settings | {"names": ""}
+        digest = sha256(map_to_text(self.names).encode()).hexdigest()
+        return settings | {"names": f"{self.names.model} sha256:{digest}"}
 
     def kit(self, kit: Kit, larger: str = "") -> Kit:
         """The kit with what this arm allows. `larger` names the model of the last attempt, if there is one."""
@@ -59,7 +69,7 @@ class Arm:
             ladder = ladder.with_larger(larger)
         parsing = ParsingPolicy(text_calls=self.text_calls)
         rules = provenance_rules(self.provenance)
-        presentation = build_presentation("none", no_suitable_tool=self.no_suitable_tool)
+        presentation = build_presentation("none", names=self.names, no_suitable_tool=self.no_suitable_tool)
         kit = replace(kit, ladder=ladder, parsing=parsing, in_prompt=self.tools_in_prompt, verifiers=rules)
         return replace(kit, presentation=presentation)
 
@@ -90,6 +100,7 @@ _KINDS: Mapping[str, type] = {
     "text_calls": bool,
     "no_suitable_tool": bool,
     "provenance": str,
+    "names": str,
     "larger": bool,
 }
 
@@ -125,7 +136,9 @@ def _checked(values: Mapping[str, Any], path: Path) -> dict[str, Any]:
         raise UsageError(f"{path} sets attempts to {values['attempts']}; allowed: 1 to {len(DEFAULT_LADDER.rungs)}")
     if (level := values.get("provenance", "off")) not in LEVELS:
         raise UsageError(f"{path} sets provenance to {level!r}; allowed: {', '.join(LEVELS)}")
-    return dict(values)
+    if name_map := values.get("names"):
+        return {**values, "names": read_name_map(path.parent / name_map)}
+    return {name: value for name, value in values.items() if name != "names"}
 
 
 def _fits(kind: type, value: Any) -> bool:
