@@ -41,7 +41,7 @@ bench: $(VENV)/.dev  ## Benchmarks, as ratios against named peers in one run
 
 lock: $(VENV)/.dev  ## Renew the locked versions
 	$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 pyproject.toml --group build --extra local -o $(LOCKS)/local.txt
-	$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 pyproject.toml --group build --extra local --extra eval --group test --group check --group bench -o $(LOCKS)/dev.txt
+	$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 pyproject.toml --group build --extra local --extra search --extra eval --group test --group check --group bench -o $(LOCKS)/dev.txt
 
 clean:  ## Remove what was set up
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -147,16 +147,14 @@ def made_queries(tools: tuple[Tool, ...], length: int) -> list[tuple[str, str]]:
 
 
 def _queries(results: dict[int, Any]) -> Table:
-    head = ["tools", *(f"{way}, {length} words" for way in results[JUDGED]["query"] for length in LENGTHS), "scan"]
-    rows = [
-        [
-            f"{size:,}",
-            *(duration(t) for way in found["query"].values() for t in way.values()),
-            duration(found["scan"]),
-        ]
-        for size, found in results.items()
+    head = ["query", *(f"{size:,} tools" for size in results)]
+    lines = [
+        [f"{way}, {length} words", *(duration(found["query"][way][length]) for found in results.values())]
+        for way in results[JUDGED]["query"]
+        for length in LENGTHS
     ]
-    return Table("Time of a query", head, rows)
+    lines.append(["scan with rapidfuzz", *(duration(found["scan"]) for found in results.values())])
+    return Table("Time of a query", head, lines)
 
 
 def _indexes(results: dict[int, Any]) -> Table:

@@ -14,6 +14,7 @@ from pathlib import Path
 import event_log
 import presenting
 import proxy
+import retrieval
 import scoring
 from report import as_json, machine, markdown, show
 from rich.console import Console

@@ -5,15 +5,19 @@ from __future__ import annotations
 import logging
 import os
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, cast
 from urllib.parse import urlsplit
 
+from rightcall.catalogue.correction import NameCorrection
+from rightcall.catalogue.lens import BestTools, SearchTools
 from rightcall.errors import UsageError
 from rightcall.ladder import DEFAULT_LADDER, Ladder
 from rightcall.lens import Lens, Presentation
 from rightcall.presentation.no_suitable_tool import NoSuitableTool
+from rightcall.providers.embeddings import BUNDLED, load_embedder
 from rightcall.providers.openai_compatible import OpenAICompatible, upstream_client
 from rightcall.schema.rewrite.choice import rewrites
 from rightcall.store.memory import NullEventLog
@@ -26,7 +30,7 @@ if TYPE_CHECKING:
     import httpx2
 
     from rightcall.naming.name_map import NameMap
-    from rightcall.ports import EventLog
+    from rightcall.ports import Embedder, EventLog
     from rightcall.settings import Settings
 
 _NAMES_LOG = logging.getLogger("rightcall.names")
@@ -80,7 +84,13 @@ def build_parts(settings: Settings) -> Parts:
         in_prompt=settings.tools_in_prompt,
         larger=larger,
     )
-    return Parts(kit, http, log)
+    searching = build_searching(
+        narrow=settings.narrow,
+        embeddings=settings.embeddings,
+        correction=settings.correction,
+        harmless=settings.harmless_tools.split(","),
+    )
+    return Parts(searching.within(kit), http, log)
 
 
 def build_ladder(settings: Settings) -> Ladder:
@@ -113,6 +123,63 @@ def _names_lens(names: NameMap | str | os.PathLike[str]) -> Lens:
     known = read_name_map(names) if isinstance(names, str | os.PathLike) else names
     # A turn says again what the one before has said; a person needs to read it once.
     return NamesLens(known, lru_cache(maxsize=1024)(_NAMES_LOG.warning))
+
+
+@dataclass(frozen=True, slots=True)
+class Searching:
+    """What a search of the catalogue does for a turn: it chooses what is shown, and corrects unknown names."""
+
+    lens: Lens | None = None
+    nearest: NameCorrection | None = None
+
+    def within(self, kit: Kit) -> Kit:
+        """The kit with it. What is shown is chosen before it is rewritten or renamed."""
+        shown, parsing = kit.presentation, replace(kit.parsing, nearest=self.nearest)
+        lenses = shown.lenses if self.lens is None else (self.lens, *shown.lenses)
+        return replace(kit, presentation=replace(shown, lenses=lenses), parsing=parsing)
+
+
+def build_searching(
+    *, narrow: str | int = "none", embeddings: str = "none", correction: str = "off", harmless: Iterable[str] = ()
+) -> Searching:
+    """How the catalogue is searched.
+
+    Args:
+        narrow: `none`, the number of tools to show each turn, or `search` for search tools.
+        embeddings: `none`, `bundled`, or a folder with a model2vec model.
+        correction: `off`, `bm25` or `embedding`.
+        harmless: tools without declared effects that may be corrected to; `*` for all of them.
+
+    Raises:
+        UsageError: none of these values; `MissingExtra` where embeddings need one.
+    """
+    embedder = build_embedder(embeddings)
+    names = frozenset(name.strip() for name in harmless if name.strip())
+    match correction:
+        case "off":
+            nearest = None
+        case "bm25":
+            nearest = NameCorrection("lexical", harmless=names)
+        case "embedding":
+            nearest = NameCorrection("embedded", embedder or build_embedder(BUNDLED), names)
+        case _:
+            raise UsageError(f"correction is {correction!r}; allowed: off, bm25, embedding")
+    return Searching(_narrowing(str(narrow), embedder), nearest)
+
+
+def _narrowing(narrow: str, embedder: Embedder | None) -> Lens | None:
+    if narrow == "none":
+        return None
+    if narrow == "search":
+        return SearchTools(embedder)
+    if narrow.isascii() and narrow.isdecimal() and int(narrow) > 0:
+        return BestTools(int(narrow), embedder)
+    raise UsageError(f"narrow is {narrow!r}; allowed: none, search, or how many tools to show (1 or more)")
+
+
+def build_embedder(where: str) -> Embedder | None:
+    """The embedder of a setting; None for `none`. Raises `UsageError`, and `MissingExtra` without the extra."""
+    return None if where == "none" else load_embedder(where)
 
 
 def build_log(settings: Settings) -> EventLog:

@@ -15,7 +15,7 @@ from typing import Any, Self, TypeVar
 
 import httpx2
 
-from rightcall.assemble import SystemClock, base_url, build_presentation
+from rightcall.assemble import SystemClock, base_url, build_presentation, build_searching
 from rightcall.attempts import Proposal
 from rightcall.domain import ChoiceMode, Message, ModelReply, ModelRequest, Reading, Tool, ToolChoice
 from rightcall.ladder import DEFAULT_LADDER, Ladder
@@ -47,6 +47,11 @@ class Rightcall:
         rewrite: how schemas are shown: `auto`, `none`, or names of rewrites with commas between them. Calls and
             problems come back in the terms of the tools as they were given.
         names: a name map, or the file of one (`rightcall align`): the model is shown its names, you see your own.
+        narrow: how many tools the model is shown each turn, those that fit what the user last said best; or `search`
+            for two tools with which it finds and loads the others.
+        embeddings: what compares meanings where tools are searched: `none`, `bundled`, or a model2vec folder.
+        correction: takes the nearest tool for a name that there is not, by `bm25` or `embedding`; `off` by default.
+            Only tools whose effects are harmless, or that `harmless_tools` names (`*`: all that declare none).
         sampling: further fields of every request (`temperature`, `max_tokens`, `seed`, ...).
 
     Use it as a context manager, or close it: it holds connections.
@@ -66,6 +71,10 @@ class Rightcall:
         no_suitable_tool: bool = False,
         rewrite: str = "none",
         names: NameMap | str | os.PathLike[str] | None = None,
+        narrow: str | int = "none",
+        embeddings: str = "none",
+        correction: str = "off",
+        harmless_tools: Sequence[str] = (),
         sampling: Mapping[str, Any] | None = None,
     ) -> None:
         self._upstream = base_url(upstream) if isinstance(upstream, str) else upstream
@@ -79,6 +88,9 @@ class Rightcall:
             "presentation": build_presentation(rewrite, names=names, no_suitable_tool=no_suitable_tool),
             "in_prompt": tools_in_prompt,
         }
+        self._searching = build_searching(
+            narrow=narrow, embeddings=embeddings, correction=correction, harmless=harmless_tools
+        )
         self._log = log or NullEventLog()
 
     async def propose(
@@ -151,7 +163,8 @@ class Rightcall:
             model: ModelClient = OpenAICompatible(self._upstream, self._http, self._headers)
         else:
             model = self._upstream
-        return replace(Kit(model, self._log, SystemClock()), **self._parts)  # type: ignore[arg-type]
+        kit = replace(Kit(model, self._log, SystemClock()), **self._parts)  # type: ignore[arg-type]
+        return self._searching.within(kit)
 
 
 class _Twin(Rightcall):

@@ -42,6 +42,14 @@ class Settings:
     """How to show schemas: `auto`, `none`, or rewrites with commas between them (see docs/presenting-tools.md)."""
     names: str = ""
     """A file of `rightcall align`: tools and parameters are shown to the model under its names."""
+    narrow: str = "none"
+    """How many tools a turn shows, those that fit best; or `search`: two tools that find the others."""
+    embeddings: str = "none"
+    """What compares meanings where tools are searched: `none`, `bundled`, or a folder with a model2vec model."""
+    correction: str = "off"
+    """Take the nearest tool for a name that there is not, by `bm25` or `embedding`; never a destructive one."""
+    harmless_tools: str = ""
+    """Tools without declared effects that may be corrected to, with commas between them; `*`: all of them."""
     attempts: int = 3
     """How often at most a model is asked to make a call right; 1 only repairs."""
     next_calls: int = 8

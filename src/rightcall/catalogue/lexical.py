@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 SATURATION = 1.2  # k1: within 1.2 to 2, which the source gives as good for many collections
 MAX_QUERY_TERMS = 64
-MAX_POSTINGS = 50_000
+MAX_POSTINGS = 30_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,7 +95,7 @@ class Catalogue:
         return VectorIndex(self._embedder, [f"{plain_name(tool.name)}. {tool.description}" for tool in self.tools])
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=8)
 def catalogue_of(tools: tuple[Tool, ...], embedder: Embedder | None = None) -> Catalogue:
     """The catalogue of a list of tools, kept for the next turn that offers the same ones."""
     return Catalogue(tools, embedder)

@@ -20,6 +20,7 @@ from rightcall.cli import (
     models,
     parse,
     report,
+    search,
     serve,
 )
 from rightcall.errors import RightcallError, UsageError
@@ -36,6 +37,7 @@ app.command("parse", epilog=parse.EPILOG)(parse.parse)
 app.command("demo", epilog=demo.EPILOG)(demo.demo)
 app.command("lint", epilog=lint.EPILOG)(lint.lint)
 app.command("diff", epilog=diff.EPILOG)(diff.diff)
+app.command("search", epilog=search.EPILOG)(search.search)
 app.command("fingerprint", epilog=fingerprint.EPILOG)(fingerprint.fingerprint)
 app.add_typer(align.app, name="align")
 app.add_typer(eval.app, name="eval")

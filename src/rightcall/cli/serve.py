@@ -100,6 +100,36 @@ def serve(  # noqa: PLR0913 - one parameter for each option
             show_default=False,
         ),
     ] = None,
+    narrow: Annotated[
+        str | None,
+        typer.Option(
+            help="Show only so many tools a turn, those that fit best; or search: two tools that find the others."
+            " Default: none",
+            show_default=False,
+        ),
+    ] = None,
+    embeddings: Annotated[
+        str | None,
+        typer.Option(
+            help="What compares meanings in a search: none, bundled, or a model2vec folder. Default: none",
+            show_default=False,
+        ),
+    ] = None,
+    correction: Annotated[
+        str | None,
+        typer.Option(
+            help="Take the nearest tool for an unknown name: off, bm25 or embedding; never a destructive one."
+            " Default: off",
+            show_default=False,
+        ),
+    ] = None,
+    harmless_tools: Annotated[
+        str | None,
+        typer.Option(
+            help="Tools without declared effects that may be corrected to, with commas; * for all.",
+            show_default=False,
+        ),
+    ] = None,
     provenance: Annotated[
         str | None,
         typer.Option(
@@ -133,6 +163,10 @@ def serve(  # noqa: PLR0913 - one parameter for each option
         "rewrite": rewrite,
         "names": str(names) if names else None,
         "no_suitable_tool": no_suitable_tool,
+        "narrow": narrow,
+        "embeddings": embeddings,
+        "correction": correction,
+        "harmless_tools": harmless_tools,
         "provenance": provenance,
         "log": log,
         "log_path": str(log_path) if log_path else None,

@@ -25,14 +25,14 @@ def unseen(reading: Reading, request: ModelRequest, view: View) -> dict[str, lis
 
     Args:
         reading: what the model said.
-        request: what the client asked, with all its tools.
+        request: what the client asked.
         view: what the model was shown of it.
     """
     written = [problem.got for problem in reading.problems if problem.kind is ProblemKind.UNKNOWN_TOOL]
-    if not written or not view.hides(request.tools):
+    if not written or not view.hides:
         return {}
-    names = {tool.name for tool in request.tools}
-    catalogue = catalogue_of(request.tools)
+    names = {tool.name for tool in view.offered}
+    catalogue = catalogue_of(view.offered)
     near: dict[str, list[str]] = {}
     for name in written:
         if isinstance(name, str) and name in names:

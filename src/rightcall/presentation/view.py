@@ -35,13 +35,15 @@ class View:
     """One request through the lenses.
 
     `request` is what the model is shown, its tools trimmed; `toolset` what its calls are read and checked
-    against. `unchanged` says that both are the original, `found` what was searched to choose what is shown.
+    against. `unchanged` says that both are the original, `found` what was searched to choose what is shown,
+    `offered` the original tools; for lists that are equal the same objects.
     """
 
     request: ModelRequest
     toolset: Toolset
     unchanged: bool = True
     found: tuple[Found, ...] = ()
+    offered: tuple[Tool, ...] = ()
     _faces: _Faces = field(default_factory=lambda: _Faces((), Toolset(), {}, {}))
 
     @property
@@ -49,9 +51,10 @@ class View:
         """What is shown, beside what it stands for; empty where everything is shown as it is."""
         return self._faces.presented
 
-    def hides(self, tools: Sequence[Tool]) -> bool:
+    @property
+    def hides(self) -> bool:
         """Whether some of the original tools are not shown."""
-        return not self.unchanged and any(tool.name not in self._faces.by_original for tool in tools)
+        return any(tool.name not in self._faces.by_original for tool in self.offered)
 
     def answer(self, call: ToolCall) -> Answer | None:
         """What a call of a tool of rightcall's own means; None where the call is of an original tool."""
@@ -126,7 +129,9 @@ def present(request: ModelRequest, tools: Toolset, presentation: Presentation, l
         messages=shown_messages(request.messages, faces.by_original),
         tool_choice=_shown_choice(request.tool_choice, faces),
     )
-    return View(shown, faces.toolset, unchanged=False, found=tuple(context.found), _faces=faces)
+    return View(
+        shown, faces.toolset, unchanged=False, found=tuple(context.found), offered=canonical.tools, _faces=faces
+    )
 
 
 def _with_demanded(presented: tuple[PresentedTool, ...], request: ModelRequest) -> tuple[PresentedTool, ...]:

@@ -41,7 +41,7 @@ class StaticEmbedder:
         self, name: str, vectors: Any, tokenizer: Any, *, weights: Any = None, rows: Any = None, unknown: int = -1
     ) -> None:
         self.name = name
-        self._vectors, self._tokenizer = vectors, tokenizer
+        self._vectors, self.tokenizer = vectors, tokenizer
         self._weights, self._rows, self._unknown = weights, rows, unknown
         tokenizer.no_padding()
         tokenizer.enable_truncation(_MAX_TOKENS)
@@ -70,8 +70,8 @@ class StaticEmbedder:
     def _encoded(self, texts: list[str]) -> list[Any]:
         """One text is quicker without the threads that many are shared among."""
         if len(texts) == 1:
-            return [self._tokenizer.encode(texts[0], add_special_tokens=False)]
-        return list(self._tokenizer.encode_batch(texts, add_special_tokens=False))
+            return [self.tokenizer.encode(texts[0], add_special_tokens=False)]
+        return list(self.tokenizer.encode_batch(texts, add_special_tokens=False))
 
 
 @lru_cache(maxsize=4)
