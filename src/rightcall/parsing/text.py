@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from rightcall.domain import ProblemKind
 from rightcall.parsing import reasoning
@@ -215,12 +216,25 @@ def _give_back_examples(parts: TextParts, taken: dict[int, str], *, cut: bool) -
         parts.visible[index] = written
 
 
+class _Opener(NamedTuple):
+    """What may begin: its kind, its pattern, the words one of which a text must hold for it, and where."""
+
+    kind: str
+    pattern: re.Pattern[str]
+    needs: tuple[str, ...]
+    at_front: bool = False
+
+    def found_in(self, text: str) -> Iterator[re.Match[str]]:
+        if not _holds(text, self.needs):
+            return iter(())
+        return filter(None, (self.pattern.match(text),)) if self.at_front else self.pattern.finditer(text)
+
+
 def _openers(text: str) -> Iterator[tuple[int, str, re.Match[str]]]:
     """Every place where something other than text may begin, in order; dialects of one place in theirs."""
     found: list[tuple[int, int, str, re.Match[str]]] = []
-    for order, (kind, pattern, needs) in enumerate(_PATTERNS):
-        if _holds(text, needs):
-            found += ((match.start(), order, kind, match) for match in pattern.finditer(text))
+    for order, opener in enumerate(_OPENERS):
+        found += ((match.start(), order, opener.kind, match) for match in opener.found_in(text))
     found.sort(key=lambda item: item[:2])
     for start, _order, kind, match in found:
         yield start, kind, match
@@ -262,12 +276,15 @@ def _at(context: Context, text: str) -> Context:
 
 _READERS = {dialect.name: dialect.read for dialect in DIALECTS}
 _IN_SENTENCE = _READERS.keys() - {"harmony", "react"}
-_PATTERNS = [
-    ("think", reasoning.OPEN, tuple(reasoning.BLOCKS)),
-    ("close", reasoning.CLOSE, tuple(reasoning.BLOCKS.values())),
-    ("noise", _NOISE, ("<|", "<｜", "</s>", "<end_of_turn>", "<eos>")),
-    ("aside", _ASIDE, ("<",)),
-    ("turn", _OTHER_TURN, ("<|", "<｜", "<start_of_turn>", "tool_re", "function_result", "[TOOL_RESULT", "[INST]")),
-    *((dialect.name, dialect.opener, dialect.needs) for dialect in DIALECTS),
+_OPENERS = [
+    _Opener("think", reasoning.OPEN, tuple(reasoning.BLOCKS)),
+    _Opener("close", reasoning.CLOSE, tuple(reasoning.BLOCKS.values())),
+    _Opener("noise", _NOISE, ("<|", "<｜", "</s>", "<end_of_turn>", "<eos>")),
+    _Opener("aside", _ASIDE, ("<",)),
+    _Opener(
+        "turn",
+        _OTHER_TURN,
+        ("<|", "<｜", "<start_of_turn>", "tool_re", "function_result", "[TOOL_RESULT", "[INST]"),
+    ),
+    *(_Opener(dialect.name, dialect.opener, dialect.needs, dialect.at_front) for dialect in DIALECTS),
 ]
-"""What may begin: its kind, its pattern, and the words one of which a text must hold for it."""

@@ -64,6 +64,7 @@ class Dialect:
     `opener` matches where a block may begin; `read` returns None where it is none of its own after all.
     `starts` are the literal beginnings of the opener, so that a stream knows what to hold back. A text that
     holds none of `needs` has no such block: the opener, which may be slow, is not searched for in it.
+    `at_front`: such a block can only begin the reply.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Dialect:
     starts: tuple[str, ...]
     read: Callable[[Context, re.Match[str]], Block | None]
     needs: tuple[str, ...] = ("",)
+    at_front: bool = False
 
 
 def truncated(context: Context, reason: str, name: str = "") -> Block:

@@ -13,11 +13,9 @@ from rightcall.parsing.json_reader import read_json_at
 from rightcall.parsing.unreadable import Unreadable
 
 _OPENER = re.compile(
-    r"(?:<\|from\|>\s*assistant\s*)?<\|recipient\|>\s*(?P<to>[\w.\-]*)\s*(?:<\|content\|>|\Z)"
-    r"|\A\s*(?P<first_to>[\w.\-]+)\s*<\|content\|>"
-    r"|>>>(?P<name>[\w.\-]+)\n"
-    r"|\A\s*(?P<first>[A-Za-z_][\w.\-]*)\n(?=\{)"
+    r"(?:<\|from\|>\s*assistant\s*)?<\|recipient\|>\s*(?P<to>[\w.\-]*)\s*(?:<\|content\|>|\Z)|>>>(?P<name>[\w.\-]+)\n"
 )
+_FIRST = re.compile(r"\s*(?:(?P<to>[\w.\-]+)\s*<\|content\|>|(?P<bare>[A-Za-z_][\w.\-]*)\n(?=\{))")
 _NEXT = re.compile(r"<\|from\|>|<\|recipient\|>|<\|stop\|>|>>>(?=[\w.\-]+\n)")
 _STOP = re.compile(r"\s*<\|stop\|>")
 _ENDS = re.compile(r"\s*(?:>>>|<\||</s>|\Z)")
@@ -26,9 +24,10 @@ _EVERYONE = "all"
 
 def _read(context: Context, opener: re.Match[str]) -> Block | None:
     text = context.text
-    marked = opener["to"] if opener["to"] is not None else opener["first_to"]
-    name = marked if marked is not None else opener["name"] or opener["first"]
-    if name == _EVERYONE and not opener["first"]:
+    parts = opener.groupdict()
+    marked, bare = parts["to"], parts.get("bare")
+    name = marked if marked is not None else bare or parts["name"]
+    if name == _EVERYONE and not bare:
         following = _NEXT.search(text, opener.end())
         end = following.start() if following else len(text)
         return Block(_behind(text, end), text=text[opener.end() : end])
@@ -40,8 +39,8 @@ def _read(context: Context, opener: re.Match[str]) -> Block | None:
     try:
         read = read_json_at(text, start, context.keys)
     except Unreadable as fault:
-        return None if opener["first"] else Block(len(text), (RawCall(name, {}, fault=fault),))
-    if opener["first"] and not (_fits(context, name, read.value) and _ENDS.match(text, read.end)):
+        return None if bare else Block(len(text), (RawCall(name, {}, fault=fault),))
+    if bare and not (_fits(context, name, read.value) and _ENDS.match(text, read.end)):
         return None
     return Block(_behind(text, read.end), (RawCall(name, read.value, repairs=read.repairs),))
 
@@ -55,6 +54,5 @@ def _behind(text: str, end: int) -> int:
     return stop.end() if stop else end
 
 
-_STARTS = ("<|from|>", "<|recipient|>", "all\n<|content|>")
-_NEEDS = ("<|recipient|>", "<|content|>", ">>>", "\n{")
-DIALECT = Dialect("functionary", _OPENER, _STARTS, _read, _NEEDS)
+MARKED = Dialect("functionary", _OPENER, ("<|from|>", "<|recipient|>"), _read, ("<|recipient|>", ">>>"))
+FIRST = Dialect("functionary", _FIRST, ("all\n<|content|>",), _read, ("\n{", "<|content|>"), at_front=True)
