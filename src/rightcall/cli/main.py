@@ -64,11 +64,9 @@ def _options(
 
 
 def main() -> None:
-    """Runs the command line. What a person did wrong ends with 2, what failed with 1, Ctrl-C with 130."""
+    """Runs the command line. What a person did wrong ends with 2, what failed with 1."""
     try:
         app()
     except RightcallError as error:
         typer.echo(f"rightcall: {error}", err=True)
         sys.exit(2 if isinstance(error, UsageError) else 1)
-    except KeyboardInterrupt:
-        sys.exit(130)
