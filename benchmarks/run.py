@@ -24,7 +24,7 @@ import naming
 import parsing
 
 RESULTS = Path(__file__).with_name("results")
-BENCHMARKS = (parsing, presenting, naming, event_log, proxy, scoring)
+BENCHMARKS = (parsing, presenting, naming, retrieval, event_log, proxy, scoring)
 BUSY = 0.5
 
 

@@ -15,6 +15,7 @@ from rightcall.lens import Context
 from rightcall.providers.scripted import calls, text
 from rightcall.schema.fingerprint import tool_fingerprint, toolset_fingerprint
 from rightcall.store.memory import MemoryEventLog
+from rightcall.store.redaction import as_json
 
 FX = Tool(
     "convert_currency",
@@ -66,6 +67,14 @@ def test_the_log_keeps_catalogue_query_matches_and_fingerprints() -> None:
     assert (match["name"], match["fingerprint"]) == ("convert_currency", tool_fingerprint(FX))
     assert match["score"] > 0
     assert [tool["name"] for tool in events(log, "turn.presented")[0]["tools"]] == ["convert_currency"]
+
+
+def test_a_log_without_content_keeps_no_query() -> None:
+    _, _, log = turn([GOOD], narrow=1)
+    (searched,) = events(log, "turn.searched")
+    kept = as_json(searched, content="none")
+    assert ASK["content"] not in kept
+    assert "convert_currency" in kept
 
 
 def test_tools_already_called_stay() -> None:

@@ -30,6 +30,7 @@ CONTENT_KEYS = frozenset(
         "message",
         "messages",
         "messages_added",
+        "query",
         "raw",
         "reasoning",
         "text",
