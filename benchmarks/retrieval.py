@@ -13,6 +13,7 @@ import random
 import time
 from collections.abc import Callable
 from functools import cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from rapidfuzz import fuzz, process
@@ -109,7 +110,7 @@ def _words() -> tuple[list[str], list[float]]:
     syllables = [c + v for c in "bcdfghklmnprstvw" for v in "aeiou"]
     words = sorted({"".join(chance.choices(syllables, k=chance.randint(2, 4))) for _ in range(VOCABULARY)})
     chance.shuffle(words)
-    return words, [1 / (rank + 10) for rank in range(len(words))]
+    return words, list(accumulate(1 / (rank + 10) for rank in range(len(words))))
 
 
 @cache
@@ -119,7 +120,7 @@ def made_tools(size: int) -> tuple[Tool, ...]:
     words, weights = _words()
 
     def drawn(low: int, high: int) -> list[str]:
-        return chance.choices(words, weights, k=chance.randint(low, high))
+        return chance.choices(words, cum_weights=weights, k=chance.randint(low, high))
 
     return tuple(
         Tool(
@@ -135,11 +136,14 @@ def made_queries(tools: tuple[Tool, ...], length: int) -> list[tuple[str, str]]:
     """Queries of `length` words with the name of the tool that each looks for; four of its own words lead."""
     chance = random.Random(length)  # noqa: S311
     words, weights = _words()
+    rank = {word: number for number, word in enumerate(words)}
     queries = []
     for tool in chance.sample(tools, QUERIES):
         own = tool.description.split()
-        rare = sorted(set(own), key=words.index)[-4:]
-        queries.append((" ".join([*rare, *chance.choices(words, weights, k=length - len(rare))]), tool.name))
+        rare = sorted(set(own), key=rank.__getitem__)[-4:]
+        queries.append(
+            (" ".join([*rare, *chance.choices(words, cum_weights=weights, k=length - len(rare))]), tool.name)
+        )
     return queries
 
 
