@@ -37,6 +37,9 @@ def check_round_trip(entry: PresentedTool, arguments: dict[str, Any]) -> None:
     assert entry.arguments.original(shown) == arguments, (arguments, shown)
     for pointer, value in leaves(shown):
         back = entry.arguments.original_path(pointer)
+        if not pointer:  # nothing is shown at all: the parts of an empty object stood where it had no place
+            assert back == ""
+            continue
         assert (back, value) in list(leaves(arguments)), (pointer, back)
         there = entry.arguments.shown_path(back)
         # An object whose parts stand beside the others has no place of its own, only one around it.
