@@ -7,13 +7,13 @@ folder. The environment's names are the settings' in capitals behind `RIGHTCALL_
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self, get_type_hints
 
 from rightcall.errors import UsageError
+from rightcall.text_files import read_toml
 
 _CHOICES = {
     "unresolved": ("text", "error"),
@@ -152,9 +152,4 @@ def _file(file: Path | None, env: Mapping[str, str]) -> Path | None:
 
 
 def _read(path: Path) -> Mapping[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"the settings file {path} cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"the settings file {path} is no TOML: {error}") from error
+    return read_toml(path, what=f"the settings file {path}")

@@ -6,24 +6,16 @@ import os
 import tempfile
 from pathlib import Path
 
-from rightcall.errors import RightcallError, UsageError
+from rightcall.errors import RightcallError
 from rightcall.naming.map_text import MAX_CHARS, map_from_text, map_to_text
 from rightcall.naming.name_map import NameMap
+from rightcall.text_files import read_text
 
 
 def read_name_map(path: str | os.PathLike[str]) -> NameMap:
     """The map in a file. Raises `UsageError` where there is none, or what is in it cannot be used."""
     path = Path(path).expanduser()
-    try:
-        if path.stat().st_size > 4 * MAX_CHARS:
-            raise UsageError(f"the name map {path} is larger than {4 * MAX_CHARS} bytes")
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UsageError(
-            f"the name map {path} cannot be read: {error.strerror}. Make one: rightcall align"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"the name map {path} is not UTF-8: {error.reason} at byte {error.start}") from error
+    text = read_text(path, what=f"the name map {path}", most=4 * MAX_CHARS, hint="Make one: rightcall align")
     return map_from_text(text, str(path))
 
 

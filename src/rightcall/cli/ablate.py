@@ -16,7 +16,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from rightcall.errors import UpstreamError, UsageError
-from rightcall.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,6 +60,7 @@ def ablate(  # noqa: PLR0913 - a command's options
     Ends with 0 where the experiment was run, 1 where it could not be.
     """
     from rightcall.evaluation.ablation.plan_file import load_plan
+    from rightcall.evaluation.models import chosen_entry
 
     if pilot is not None and not power:
         raise UsageError("--pilot is for --power: it says whose variances to use")
@@ -68,7 +68,7 @@ def ablate(  # noqa: PLR0913 - a command's options
     if power:
         _show_power(loaded, pilot, as_json=as_json)
         return
-    entries = [_entry(name, upstream, models) for name in loaded.models]
+    entries = [chosen_entry(name, upstream, models)[0] for name in loaded.models]
     if dry_run:
         _show_costs(asyncio.run(_costs(loaded, entries, out)), as_json=as_json)
         return
@@ -120,17 +120,6 @@ async def _costs(plan: Plan, entries: Sequence[ModelEntry], out: Path) -> list[t
             settled = {block.key: block for block in read_blocks(path) if not block.dropped} if begun else {}
             rows.append((entry.name, experiment.cost(settled)))
     return rows
-
-
-def _entry(name: str, upstream: str | None, models: Path | None) -> ModelEntry:
-    from rightcall.evaluation.models import ModelEntry, load_models
-
-    if models is None:
-        return ModelEntry(name, upstream=Settings.load({"upstream": upstream}).upstream)
-    entries = load_models(models)
-    if name not in entries:
-        raise UsageError(f"the models file {models} has no {name!r}; it has {', '.join(entries)}")
-    return entries[name]
 
 
 @contextmanager

@@ -18,12 +18,10 @@ from rich.table import Table
 
 from rightcall.cli import compare
 from rightcall.cli.run_by_default import RunByDefault
-from rightcall.errors import MissingExtra, UsageError
+from rightcall.errors import MissingExtra
 from rightcall.folders import cache_folder
-from rightcall.settings import Settings
 
 if TYPE_CHECKING:
-    from rightcall.evaluation.models import ModelEntry
     from rightcall.evaluation.records import Record, RunInfo
     from rightcall.evaluation.report.thresholds import JudgedRun
     from rightcall.evaluation.runner import Estimate
@@ -115,6 +113,7 @@ def run(  # noqa: PLR0913 - a command's options
     from rightcall.evaluation.arms import load_arm
     from rightcall.evaluation.benchmarks.registry import load_suite
     from rightcall.evaluation.compare import open_run
+    from rightcall.evaluation.models import chosen_entry
     from rightcall.evaluation.report.junit import write_junit
     from rightcall.evaluation.runner import RunOptions
     from rightcall.evaluation.session import Session
@@ -132,7 +131,7 @@ def run(  # noqa: PLR0913 - a command's options
     )
     arms = [load_arm(name) for name in arm or ["full"]]
     loaded = [load_suite(name, data, seed) for name in suites]
-    entry, larger = _entries(model, upstream, models)
+    entry, larger = chosen_entry(model, upstream, models)
     with CompletionCache(cache or cache_folder() / "completions.sqlite") as completions:
         session = Session(loaded, arms, options, out, completions)
         if dry_run:
@@ -174,19 +173,6 @@ def _watch(info: RunInfo, estimate: Estimate) -> Iterator[Callable[[Record], Non
             bar.update(line, advance=1, right=right)
 
         yield done
-
-
-def _entries(model: str, upstream: str | None, models: Path | None) -> tuple[ModelEntry, ModelEntry | None]:
-    from rightcall.evaluation.models import ModelEntry, load_models
-
-    if models is not None:
-        entries = load_models(models)
-        if model not in entries:
-            raise UsageError(f"the models file {models} has no {model!r}; it has {', '.join(entries)}")
-        entry = entries[model]
-        return entry, entries[entry.larger] if entry.larger else None
-    settings = Settings.load({"upstream": upstream})
-    return ModelEntry(model, upstream=settings.upstream), None
 
 
 def _show_estimates(rows: list[tuple[RunInfo, Estimate]], *, as_json: bool) -> None:

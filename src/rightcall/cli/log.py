@@ -6,7 +6,6 @@ What models and clients said is shown as text and never obeyed: no markup, no te
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
@@ -22,6 +21,7 @@ from rich.text import Text
 
 from rightcall.store.reading import lost_events, turn_events, turns
 from rightcall.store.sqlite import default_log_path
+from rightcall.visible import one_line, visible
 
 app = typer.Typer(help="Look at what happened, turn by turn.", no_args_is_help=True)
 
@@ -30,12 +30,6 @@ LogFile = Annotated[
     typer.Option("--log", metavar="FILE", help="The event log. Default: $RIGHTCALL_LOG, or this system's own place."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON for programs, one object on a line.")]
-
-# Controls but line feed and tab, what reorders or hides text, and lone surrogates, which no terminal can take.
-_UNSAFE = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
-    r"\ud800-\udfff\U000e0000-\U000e007f]"
-)
 
 _STATUS_STYLES = {"calls": "green", "text": "green", "unresolved": "yellow", "failed": "red"}
 _SHORT_TEXT = 200  # characters of the last message sent
@@ -64,13 +58,13 @@ def list_turns(
         table.add_column(name, justify=justify, overflow="fold", no_wrap=not foldable)
     for row in rows:
         table.add_row(
-            Text(_line(row.short)),
+            Text(one_line(row.short)),
             _moment(row.time),
-            Text(_line(row.model)),
-            Text(_line(row.status), _STATUS_STYLES.get(row.status, "")),
+            Text(one_line(row.model)),
+            Text(one_line(row.status), _STATUS_STYLES.get(row.status, "")),
             str(row.attempts),
-            Text(_line(", ".join(row.tools))),
-            Text(_line(", ".join(row.problems))),
+            Text(one_line(", ".join(row.tools))),
+            Text(one_line(", ".join(row.problems))),
             str(row.notes),
             "" if row.seconds is None else f"{row.seconds:.2f}",
         )
@@ -93,12 +87,12 @@ def show_turn(
         _print_json({"turn": e.turn, "kind": e.kind, "time": e.time, "data": e.data} for e in events)
         return
     console = _console()
-    console.print(Text.assemble(("turn ", "bold"), _line(events[0].turn)))
+    console.print(Text.assemble(("turn ", "bold"), one_line(events[0].turn)))
     for event in events:
         title, lines = _SECTIONS.get(event.kind, _anything)(event.data)
-        console.print(Text.assemble(_moment(event.time), "  ", (_line(event.kind), "bold"), "  ", _line(title)))
+        console.print(Text.assemble(_moment(event.time), "  ", (one_line(event.kind), "bold"), "  ", one_line(title)))
         for name, value in lines:
-            text = Text.assemble((f"{_line(name)}  ", "dim"), _shown(value))
+            text = Text.assemble((f"{one_line(name)}  ", "dim"), _shown(value))
             console.print(Padding(text, (0, 0, 0, 4), expand=False))
 
 
@@ -214,18 +208,8 @@ def _shown(value: Any, *, quoted: bool = False) -> str:
     if isinstance(value, Mapping) and value.get("omitted") is True:
         return f"({value.get('chars')} characters, not kept)"
     if isinstance(value, str) and not quoted:
-        return _visible(value)
-    return _visible(json.dumps(value, ensure_ascii=False))
-
-
-def _visible(text: Any) -> str:
-    """`text` with everything that a terminal would obey written out as an escape."""
-    return _UNSAFE.sub(lambda found: ascii(found.group())[1:-1], str(text))
-
-
-def _line(text: Any) -> str:
-    """`text` where one line is expected: it cannot draw a second one."""
-    return _visible(text).replace("\n", "\\n").replace("\t", "\\t")
+        return visible(value)
+    return visible(json.dumps(value, ensure_ascii=False))
 
 
 def _console() -> Console:

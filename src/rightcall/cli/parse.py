@@ -17,6 +17,7 @@ from rightcall.errors import UsageError
 from rightcall.evaluation.corpus import case_outcome
 from rightcall.openai_chat import message_from_json, reply_from_json, tools_from_json
 from rightcall.record import note_to_json, problem_to_json
+from rightcall.text_files import read_text
 from rightcall.turn import read_reply
 
 MAX_FILE = 100 * 1024 * 1024
@@ -70,7 +71,7 @@ def parse(
 
 
 def _outcomes(path: Path) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(_file(path).splitlines(), start=1):
+    for number, line in enumerate(read_text(path, most=MAX_FILE).splitlines(), start=1):
         if not line.strip():
             continue
         try:
@@ -84,7 +85,7 @@ def _outcomes(path: Path) -> Iterator[dict[str, Any]]:
 
 def _tools(path: Path) -> tuple[Tool, ...]:
     try:
-        return tools_from_json(json.loads(_file(path)))
+        return tools_from_json(json.loads(read_text(path, most=MAX_FILE)))
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is not JSON: {error}") from error
     except UsageError as error:
@@ -106,24 +107,13 @@ def _reply(text: str) -> ModelReply:
 
 def _text(path: Path | None) -> str:
     if path is not None:
-        return _file(path)
+        return read_text(path, most=MAX_FILE)
     if sys.stdin.isatty():
         typer.echo("Reading the reply from the terminal; end it with Ctrl-D.", err=True)
     data = sys.stdin.buffer.read(MAX_FILE + 1)
     if len(data) > MAX_FILE:
         raise UsageError(f"the reply is larger than {MAX_FILE} bytes")
     return data.decode("utf-8", "replace")
-
-
-def _file(path: Path) -> str:
-    try:
-        if path.stat().st_size > MAX_FILE:
-            raise UsageError(f"{path} is larger than {MAX_FILE} bytes")
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not UTF-8: {error.reason} at byte {error.start}") from error
 
 
 def _data(reading: Reading) -> dict[str, Any]:

@@ -6,7 +6,6 @@ Arms that show the tools alike ask the same first question, so they differ in wh
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from hashlib import sha256
@@ -25,6 +24,7 @@ from rightcall.naming.name_map import NameMap
 from rightcall.parsing.parse import ParsingPolicy
 from rightcall.record import note_to_json, problem_to_json
 from rightcall.schema.compiled import compile_tools
+from rightcall.text_files import read_toml
 from rightcall.turn import Kit
 from rightcall.validation.provenance import LEVELS, provenance_rules
 
@@ -114,14 +114,9 @@ def load_arm(text: str) -> Arm:
     if text in _NAMED:
         return _NAMED[text]
     path = Path(text)
-    try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(
-            f"the arm {text!r} is none of {', '.join(_NAMED)}, and no file that can be read: {error.strerror}"
-        ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"the arm's file {path} is no TOML: {error}") from error
+    if not path.is_file():
+        raise UsageError(f"the arm {text!r} is none of {', '.join(_NAMED)}, and no file")
+    values = read_toml(path, what=f"the arm's file {path}")
     return Arm(path.stem, **_checked(values, path))
 
 

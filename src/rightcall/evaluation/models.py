@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tomllib
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
@@ -19,6 +18,8 @@ from rightcall.providers import checkpoints
 from rightcall.providers.llama_cpp import EmbeddedServer
 from rightcall.providers.openai_compatible import OpenAICompatible, upstream_client
 from rightcall.providers.replay import ReplayModel
+from rightcall.settings import Settings
+from rightcall.text_files import read_toml
 
 REPLAY = "replay:"
 
@@ -113,12 +114,7 @@ def load_models(path: Path) -> dict[str, ModelEntry]:
     Raises:
         UsageError: what in the file is wrong, and what is allowed.
     """
-    try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8")).get("models", {})
-    except OSError as error:
-        raise UsageError(f"the models file {path} cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"the models file {path} is no TOML: {error}") from error
+    tables = read_toml(path, what=f"the models file {path}").get("models", {})
     if not isinstance(tables, dict) or not tables:
         raise UsageError(f"the models file {path} has no table [models.NAME]")
     entries = {name: _entry(name, table, path) for name, table in tables.items()}
@@ -126,6 +122,26 @@ def load_models(path: Path) -> dict[str, ModelEntry]:
         if entry.larger and entry.larger not in entries:
             raise UsageError(f"{path}: {entry.name!r} names {entry.larger!r} as its larger model, which is not there")
     return entries
+
+
+def chosen_entry(name: str, upstream: str | None, models: Path | None) -> tuple[ModelEntry, ModelEntry | None]:
+    """The entry that a command line names, and the one that is asked last, if there is one.
+
+    Args:
+        name: of an entry of the models file, where there is one, else of a model on the server or a checkpoint.
+        upstream: the server's base URL; the setting of that name where it is None.
+        models: the models file.
+
+    Raises:
+        UsageError: the file cannot be used, or has no such entry.
+    """
+    if models is None:
+        return ModelEntry(name, upstream=Settings.load({"upstream": upstream}).upstream), None
+    entries = load_models(models)
+    if name not in entries:
+        raise UsageError(f"the models file {models} has no {name!r}; it has {', '.join(entries)}")
+    entry = entries[name]
+    return entry, entries[entry.larger] if entry.larger else None
 
 
 _TEXTS = ("upstream", "model", "api_key_env", "larger")

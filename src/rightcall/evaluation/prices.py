@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 from rightcall.errors import UsageError
 from rightcall.evaluation.records import Record, Tried
+from rightcall.text_files import read_text
 
 Prices: TypeAlias = Mapping[str, Mapping[str, float]]
 
@@ -33,12 +34,7 @@ def load_prices(path: Path | None = None) -> dict[str, dict[str, float]]:
     prices = _read(shipped, "prices.toml")
     if path is None:
         return prices
-    try:
-        return prices | _read(path.read_text(encoding="utf-8"), str(path))
-    except OSError as error:
-        raise UsageError(f"the prices {path} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"the prices {path} are not UTF-8 text: {error}") from error
+    return prices | _read(read_text(path, what=f"the file of prices {path}"), str(path))
 
 
 def price_of(model: str, prices: Prices) -> Mapping[str, float]:

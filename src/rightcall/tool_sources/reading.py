@@ -15,6 +15,7 @@ from typing import Any
 from rightcall.domain import Effects, Tool
 from rightcall.errors import MissingExtra, UsageError
 from rightcall.openai_chat import tools_from_json
+from rightcall.text_files import read_text
 from rightcall.tool_sources.openapi import is_openapi, tools_from_openapi
 from rightcall.tool_sources.python_module import tools_from_module
 
@@ -47,7 +48,7 @@ def read_tools(path: Path) -> ToolSource:
     Raises:
         UsageError: the file cannot be read, or holds no tools; says what is allowed.
     """
-    text = _text(path)
+    text = read_text(path, most=MAX_BYTES)
     if path.suffix == ".py":
         return ToolSource(path, "python", tools_from_module(path), text)
     document = _document(path, text)
@@ -97,17 +98,6 @@ def effects_of(annotations: Any) -> Effects:
 
 def _with_effects(tool: Tool) -> Tool:
     return replace(tool, effects=effects_of(tool.extra.get("annotations")))
-
-
-def _text(path: Path) -> str:
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise UsageError(f"{path} is larger than {MAX_BYTES} bytes")
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not UTF-8: {error.reason} at byte {error.start}") from error
 
 
 def _document(path: Path, text: str) -> Any:

@@ -12,10 +12,11 @@ from rightcall.domain import Tool
 from rightcall.errors import UsageError
 from rightcall.evaluation.ablation.plan import LEVELS, Assumptions, Decisions, FixtureSpec, Plan, Variant
 from rightcall.evaluation.ablation.plan_tasks import load_tasks
-from rightcall.evaluation.ablation.tables import Table, identifier, read_toml, require_unique
+from rightcall.evaluation.ablation.tables import Table, identifier, require_unique
 from rightcall.evaluation.arms import load_arm
 from rightcall.openai_chat import tools_from_json
 from rightcall.schema.compiled import compile_tools
+from rightcall.text_files import read_toml
 
 _PLAN = (
     "name", "models", "control", "arm", "repeats", "turns", "seed", "sampling", "fixture", "decisions", "power",

@@ -10,9 +10,10 @@ from typing import Any
 from rightcall.domain import Message
 from rightcall.errors import UsageError
 from rightcall.evaluation.ablation.plan import Evidence, Task, Variant
-from rightcall.evaluation.ablation.tables import Table, identifier, read_toml, require_unique
+from rightcall.evaluation.ablation.tables import Table, identifier, require_unique
 from rightcall.evaluation.cases import Accepted, ExpectedCall
 from rightcall.evaluation.normalise import RULES, unknown_rule
+from rightcall.text_files import read_toml
 
 _TASK = (
     "id", "family", "prompt", "messages", "expected", "right", "capable", "evidence", "evidence_pattern",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -107,16 +106,6 @@ class Table:
             bounds = f"at least {least}" if most is None else f"{least} to {most}"
             raise UsageError(f"{self.where}: {key} is {value}; allowed: {bounds}")
         return value
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    """A TOML file. Raises `UsageError` where it cannot be read or is none."""
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} is no TOML: {error}") from error
 
 
 def identifier(text: str, where: str) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rightcall.errors import MissingExtra, UsageError
+from rightcall.text_files import read_text
 
 Place = tuple[str | int, ...]
 _SHOWN = 20
@@ -67,14 +68,6 @@ def read_entries(path: Path, faults: Faults) -> list[Entry]:
     if path.suffix == ".json":
         return _from_list(text, faults)
     return _from_yaml(text, faults)
-
-
-def read_text(path: Path) -> str:
-    """A file's text. Raises `UsageError`."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from error
 
 
 def read_value(path: Path) -> Any:

@@ -10,12 +10,13 @@ from typing import Any
 
 from rightcall.domain import Message, Tool
 from rightcall.errors import UsageError
-from rightcall.evaluation.benchmarks.case_file import Entry, Faults, read_entries, read_text, read_value
+from rightcall.evaluation.benchmarks.case_file import Entry, Faults, read_entries, read_value
 from rightcall.evaluation.benchmarks.judging import judge
 from rightcall.evaluation.cases import Accepted, Answer, Case, ExpectedCall, Score
 from rightcall.evaluation.normalise import RULES, unknown_rule
 from rightcall.openai_chat import tools_from_json
 from rightcall.schema.compiled import compile_tools
+from rightcall.text_files import read_text
 from rightcall.validation.protocol import check_history
 
 _FIELDS = ("id", "prompt", "messages", "tools", "expected", "normaliser", "family", "tags", "held_out")

@@ -18,6 +18,7 @@ from rightcall.evaluation.records import Record, RunInfo
 from rightcall.evaluation.report import texts
 from rightcall.evaluation.report.failures import kinds_of
 from rightcall.evaluation.report.thresholds import Checked, JudgedRun
+from rightcall.visible import visible
 
 _PROBLEMS = 20
 _MESSAGE = 200  # characters
@@ -133,7 +134,7 @@ def _write_test(
     _open(xml, 2, "testcase", attributes)
     _indent(xml, 3)
     xml.startElement(element, _safe({"type": kind, "message": message}))
-    xml.characters(texts.visible(text))
+    xml.characters(visible(text))
     xml.endElement(element)
     _close(xml, 2, "testcase")
 
@@ -203,4 +204,4 @@ def _indent(xml: XMLGenerator, depth: int) -> None:
 
 
 def _safe(attributes: Mapping[str, str]) -> AttributesImpl[str]:
-    return AttributesImpl({name: texts.visible(value) for name, value in attributes.items()})
+    return AttributesImpl({name: visible(value) for name, value in attributes.items()})

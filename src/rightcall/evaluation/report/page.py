@@ -15,6 +15,7 @@ from rightcall.errors import MissingExtra
 from rightcall.evaluation.report import texts
 from rightcall.evaluation.report.contents import Report
 from rightcall.evaluation.report.page_context import page_context
+from rightcall.visible import visible
 
 
 def html_page(report: Report) -> str:
@@ -35,7 +36,7 @@ def html_page(report: Report) -> str:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=lambda value: value if isinstance(value, Markup) else texts.visible(value),
+        finalize=lambda value: value if isinstance(value, Markup) else visible(value),
     )
     for function in (
         *(texts.percent, texts.points, texts.share_interval, texts.points_interval, texts.amount),

@@ -17,6 +17,7 @@ from rightcall.evaluation.report import texts
 from rightcall.evaluation.report.contents import TESTED, ArmDifference, Report, RunPart
 from rightcall.evaluation.report.figures import Axis, around_zero
 from rightcall.evaluation.statistics import Estimate
+from rightcall.visible import one_line
 
 _BARS = "▁▂▃▄▅▆▇█"
 _SHARES = Axis(0.0, 1.0)
@@ -149,7 +150,7 @@ def _remarks(report: Report) -> Iterator[str]:
     if defects:
         yield f"Schema defects, fields repaired in {texts.percent(SCHEMA_DEFECT)} of their tool's calls or more:"
     for part, found in defects[:_DEFECTS]:
-        field = texts.one_line(f"{found.tool} {found.field}")
+        field = one_line(f"{found.tool} {found.field}")
         yield f"  {_label(part)} {field}: {found.repaired:,} of {found.calls:,} calls"
     if len(defects) > _DEFECTS:
         yield f"  … and {len(defects) - _DEFECTS:,} more"
@@ -159,7 +160,7 @@ def _remarks(report: Report) -> Iterator[str]:
             yield f"{_label(part)}: {part.failing_total:,} answers not right ({kinds})"
     for part in report.runs:
         for message, count in part.infrastructure.items():
-            yield f"{_label(part)}: {count:,} not answered: {texts.one_line(message)}"
+            yield f"{_label(part)}: {count:,} not answered: {one_line(message)}"
 
 
 def _group(part: RunPart) -> tuple[str, str, str]:
@@ -167,11 +168,11 @@ def _group(part: RunPart) -> tuple[str, str, str]:
 
 
 def _name(part: RunPart) -> Text:
-    return Text(f"{texts.one_line(part.info.suite)}  {texts.one_line(part.info.model)}", "bold")
+    return Text(f"{one_line(part.info.suite)}  {one_line(part.info.model)}", "bold")
 
 
 def _label(part: RunPart) -> str:
-    return texts.clip(f"#{part.number} {texts.one_line(part.info.arm)}", _LONGEST)
+    return texts.clip(f"#{part.number} {one_line(part.info.arm)}", _LONGEST)
 
 
 def _pair(parts: Mapping[int, RunPart], difference: ArmDifference) -> str:

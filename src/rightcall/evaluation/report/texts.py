@@ -7,7 +7,6 @@ text on a page, is written out as an escape.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -15,24 +14,9 @@ from typing import Any
 from rightcall.domain import ToolCall
 from rightcall.evaluation.statistics import Estimate
 
-# Controls but line feed and tab, what reorders or hides text, lone surrogates, and what XML cannot hold.
-_UNSAFE = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
-    r"\ud800-\udfff\ufffe\uffff\U000e0000-\U000e007f]"
-)
 _LONGEST = 2000
 _MANY = 20
 NOTHING = "–"
-
-
-def visible(text: object) -> str:
-    """`text` with everything that a terminal or a browser would act on written out as an escape."""
-    return _UNSAFE.sub(lambda found: ascii(found.group())[1:-1], str(text))
-
-
-def one_line(text: object) -> str:
-    """`visible` text that cannot draw a second line."""
-    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def clip(text: str, longest: int = _LONGEST) -> str:
