@@ -23,6 +23,7 @@ from rightcall.folders import cache_folder
 
 if TYPE_CHECKING:
     from rightcall.evaluation.records import Record, RunInfo
+    from rightcall.evaluation.report.contents import Report
     from rightcall.evaluation.report.thresholds import JudgedRun
     from rightcall.evaluation.runner import Estimate
 
@@ -114,6 +115,7 @@ def run(  # noqa: PLR0913 - a command's options
     from rightcall.evaluation.benchmarks.registry import load_suite
     from rightcall.evaluation.compare import open_run
     from rightcall.evaluation.models import chosen_entry
+    from rightcall.evaluation.report.contents import build_report
     from rightcall.evaluation.report.junit import write_junit
     from rightcall.evaluation.runner import RunOptions
     from rightcall.evaluation.session import Session
@@ -142,18 +144,20 @@ def run(  # noqa: PLR0913 - a command's options
         except KeyboardInterrupt:
             typer.echo("stopped; the same command goes on from here", err=True)
             raise
-    judged = [thresholds.judge(open_run(path), bounds) for path in paths]
+    shown = None if as_json else build_report(paths)
+    measured = {part.file: part.metrics for part in shown.runs} if shown else {}
+    judged = [thresholds.judge(open_run(path), bounds, measured.get(path.name)) for path in paths]
     if junit is not None:
         write_junit(junit, judged)
-    if as_json:
+    if shown is None:
         typer.echo(json.dumps({"runs": [_data(*pair) for pair in zip(paths, judged, strict=True)]}, indent=2))
     else:
-        _show(paths, judged)
+        _show(shown, paths, judged)
     raise typer.Exit(thresholds.exit_code(judged))
 
 
 @contextmanager
-def _watch(info: RunInfo, estimate: Estimate) -> Iterator[Callable[[Record], None]]:
+def _watch(info: RunInfo, answers: int) -> Iterator[Callable[[Record], None]]:
     """A progress bar on standard error, with how many were right so far."""
     columns = (
         TextColumn("{task.description}"),
@@ -165,7 +169,7 @@ def _watch(info: RunInfo, estimate: Estimate) -> Iterator[Callable[[Record], Non
     )
     right = 0
     with Progress(*columns, console=Console(stderr=True)) as bar:
-        line = bar.add_task(f"{info.suite} {info.arm}", total=estimate.cases, right=0)
+        line = bar.add_task(f"{info.suite} {info.arm}", total=answers, right=0)
 
         def done(record: Record) -> None:
             nonlocal right
@@ -187,11 +191,10 @@ def _show_estimates(rows: list[tuple[RunInfo, Estimate]], *, as_json: bool) -> N
     Console().print(table)
 
 
-def _show(paths: list[Path], judged: list[JudgedRun]) -> None:
-    from rightcall.evaluation.report.contents import build_report
+def _show(report: Report, paths: list[Path], judged: list[JudgedRun]) -> None:
     from rightcall.evaluation.report.terminal import print_summary
 
-    print_summary(build_report(paths), Console(width=None if sys.stdout.isatty() else 140))
+    print_summary(report, Console(width=None if sys.stdout.isatty() else 140))
     for path, run in zip(paths, judged, strict=True):
         typer.echo(path)
         for line in (*run.outcome.checked, *([f"broken: {run.outcome.broken}"] if run.outcome.broken else [])):

@@ -43,10 +43,9 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a run will cost: cases to ask, requests at least and at most, and about how many tokens."""
+    """What a run will cost: answers wanted, those kept, requests at least and at most, and about how many tokens."""
 
     cases: int
-    done: int
     cached: int
     requests_min: int
     requests_max: int
@@ -81,15 +80,10 @@ class Runner:
         )
         return iter(_sample(chosen, options.limit, options.seed)) if options.limit is not None else chosen
 
-    def estimate(self, run: RunFile | None = None) -> Estimate:
-        """What the rest of the run will cost, without asking anything."""
-        done = run.done if run else set()
-        cases = cached = skipped = tokens = longest = 0
-        for position, case, repeat in self._asked():
-            del position
-            if (case.id, repeat) in done:
-                skipped += 1
-                continue
+    def estimate(self) -> Estimate:
+        """What the whole run will cost beside what is kept, without asking anything."""
+        cases = cached = tokens = longest = 0
+        for _, case, repeat in self._asked():
             cases += 1
             request = self._first(case, repeat)
             if self._cache.find(completion_key(request, self._model.build, repeat)):
@@ -101,7 +95,11 @@ class Runner:
         kit = self._arm.kit(_EMPTY_KIT, "larger" if self._larger else "")
         most = len(kit.ladder.rungs) + kit.ladder.next_calls
         fresh = cases - cached
-        return Estimate(cases, skipped, cached, fresh, fresh * most + cached * (most - 1), tokens, longest * most)
+        return Estimate(cases, cached, fresh, fresh * most + cached * (most - 1), tokens, longest * most)
+
+    def left(self, file: RunFile) -> int:
+        """How many answers the file does not hold yet."""
+        return sum((case.id, repeat) not in file.done for _, case, repeat in self._asked())
 
     async def run(self, file: RunFile, done: Callable[[Record], None] | None = None) -> None:
         """Asks every case that the file does not hold yet. What is answered is written before the next is asked."""

@@ -18,8 +18,9 @@ from rightcall.evaluation.run_file import RunFile, run_path
 from rightcall.evaluation.runner import Estimate, Runner, RunOptions
 from rightcall.store.completions import CompletionCache
 
-Watch: TypeAlias = Callable[[RunInfo, Estimate], AbstractContextManager[Callable[[Record], None]]]
-"""Looks on while a run is under way: told what it is, its context gives what is called with every record."""
+Watch: TypeAlias = Callable[[RunInfo, int], AbstractContextManager[Callable[[Record], None]]]
+"""Looks on while a run is under way: told what it is and how many answers are wanted, its context gives what is
+called with every record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Session:
                 runner = Runner(suite, arm, model, self.cache, self.options, second)
                 info = _info(suite, arm, model, second, self.options)
                 with RunFile(run_path(self.out, info), info) as file:
-                    with watch(info, runner.estimate(file)) as done:
+                    with watch(info, runner.left(file)) as done:
                         await runner.run(file, done)
                     paths.append(file.path)
         return paths

@@ -14,6 +14,7 @@ from itertools import groupby
 from typing import Any
 
 from rightcall.evaluation.ablation.plan import Evidence, Task, Variant
+from rightcall.evaluation.benchmarks.judging import each_has_its_own, rules_of
 from rightcall.evaluation.cases import Accepted, ExpectedCall
 from rightcall.evaluation.normalise import same_value
 
@@ -126,13 +127,8 @@ def _turned_away(call: Made) -> bool:
 
 def _same_calls(calls: Sequence[Made], wanted: Accepted, task: Task) -> bool:
     """Whether the calls are the wanted ones, in any order and as often."""
-    open_calls = list(wanted)
-    for call in calls:
-        found = next((expected for expected in open_calls if _same_call(call, expected, task)), None)
-        if found is None:
-            return False
-        open_calls.remove(found)
-    return not open_calls
+    fits = [[_same_call(call, expected, task) for call in calls] for expected in wanted]
+    return len(calls) == len(wanted) and each_has_its_own(fits)
 
 
 def _same_call(call: Made, expected: ExpectedCall, task: Task) -> bool:
@@ -144,12 +140,8 @@ def _same_call(call: Made, expected: ExpectedCall, task: Task) -> bool:
     if not call.given.keys() <= expected.arguments.keys():
         return False
     return all(
-        not values or any(same_value(call.given[name], value, _rules(task, name)) for value in values)
+        not values or any(same_value(call.given[name], value, rules_of(task.normaliser, name)) for value in values)
         if name in call.given
         else name in expected.optional
         for name, values in expected.arguments.items()
     )
-
-
-def _rules(task: Task, name: str) -> tuple[str, ...]:
-    return task.normaliser.get(name, task.normaliser.get("*", ()))

@@ -81,8 +81,15 @@ def _words(tool: Tool) -> frozenset[str]:
 
 
 def _matched(calls: Sequence[ToolCall], wanted: Accepted, rules: Mapping[str, Sequence[str]]) -> bool:
-    """Whether each wanted call has a call of its own. Augmenting paths: a greedy choice can block a right one."""
     fits = [[is_call(call, one, rules) for call in calls] for one in wanted]
+    return len(calls) == len(wanted) and each_has_its_own(fits)
+
+
+def each_has_its_own(fits: Sequence[Sequence[bool]]) -> bool:
+    """Whether each row can take a column of its own that fits it, as a wanted call takes a call.
+
+    Augmenting paths: a greedy choice can block a right one.
+    """
     holder: dict[int, int] = {}
 
     def seat(index: int, tried: set[int]) -> bool:
@@ -94,7 +101,7 @@ def _matched(calls: Sequence[ToolCall], wanted: Accepted, rules: Mapping[str, Se
                     return True
         return False
 
-    return len(calls) == len(wanted) and all(seat(index, set()) for index in range(len(wanted)))
+    return all(seat(index, set()) for index in range(len(fits)))
 
 
 def is_call(call: ToolCall, wanted: ExpectedCall, rules: Mapping[str, Sequence[str]]) -> bool:
@@ -106,7 +113,7 @@ def is_call(call: ToolCall, wanted: ExpectedCall, rules: Mapping[str, Sequence[s
     if not call.arguments.keys() <= wanted.arguments.keys():
         return False
     return all(
-        _accepted(call.arguments[name], values, rules.get(name, rules.get("*", ())))
+        _accepted(call.arguments[name], values, rules_of(rules, name))
         if name in call.arguments
         else name in wanted.optional
         for name, values in wanted.arguments.items()
@@ -115,3 +122,8 @@ def is_call(call: ToolCall, wanted: ExpectedCall, rules: Mapping[str, Sequence[s
 
 def _accepted(got: Any, values: Sequence[Any], rules: Sequence[str]) -> bool:
     return any(same_value(got, value, rules) for value in values)
+
+
+def rules_of(normaliser: Mapping[str, Sequence[str]], argument: str) -> Sequence[str]:
+    """An argument's rules of comparing: its own, else those of `*`, all of them."""
+    return normaliser.get(argument, normaliser.get("*", ()))

@@ -128,9 +128,10 @@ def check_thresholds(metrics: Metrics, thresholds: Sequence[Threshold]) -> Outco
     return Outcome(checked, _broken(metrics))
 
 
-def judge(run: Run, thresholds: Sequence[Threshold]) -> JudgedRun:
-    """Measures a run and holds it against thresholds. Raises what `check_thresholds` and reading raise."""
-    metrics = measure(run.records(), {**load_prices(), **run.info.prices})
+def judge(run: Run, thresholds: Sequence[Threshold], metrics: Metrics | None = None) -> JudgedRun:
+    """Holds a run against thresholds, measuring it unless that was done. Raises what `check_thresholds` raises."""
+    if metrics is None:
+        metrics = measure(run.records(), {**load_prices(), **run.info.prices})
     return JudgedRun(run, metrics, check_thresholds(metrics, thresholds))
 
 

@@ -22,30 +22,9 @@ from rightcall.schema.compat.subset import covers, covers_in_parts, difference, 
 from rightcall.schema.compat.verdicts import Change, ToolDiff, ToolsetDiff, Verdict
 from rightcall.schema.compiled import compile_tool
 from rightcall.schema.fingerprint import tool_fingerprint, toolset_fingerprint
-from rightcall.schema.keywords import ANNOTATIONS, LISTS, MAPS, ONE, walk
+from rightcall.schema.keywords import ANNOTATIONS, ASSERTIONS, LISTS, MAPS, ONE, walk
 
-POLICY_KEYWORDS = frozenset(
-    (
-        "const",
-        "enum",
-        "exclusiveMaximum",
-        "exclusiveMinimum",
-        "format",
-        "maxContains",
-        "maxItems",
-        "maxLength",
-        "maxProperties",
-        "maximum",
-        "minContains",
-        "minItems",
-        "minLength",
-        "minProperties",
-        "minimum",
-        "multipleOf",
-        "pattern",
-        "uniqueItems",
-    )
-)
+POLICY_KEYWORDS = ASSERTIONS - {"$dynamicRef", "$ref", "dependencies", "dependentRequired", "required", "type"}
 """A tightened range is a matter of policy; anything else that breaks is one of form."""
 MAX_WORK = 30_000  # schemas to look through for all edits together; a large tool gets fewer edits judged
 MAX_EDITS, MIN_EDITS = 100, 5

@@ -19,7 +19,8 @@ from rightcall.domain import Tool
 from rightcall.schema.compat.edits import same
 from rightcall.schema.compiled import LAX_FORMATS, MAX_DEPTH, PATTERN_OPTIONS, compile_tool
 from rightcall.schema.fingerprint import canonical_json
-from rightcall.schema.keywords import LISTS, MAPS, ONE, Node, walk
+from rightcall.schema.keywords import LISTS, MAPS, Node, walk
+from rightcall.schema.rewrite.walk import mapped
 
 _OPTIONS: dict[str, Any] = {"validate_formats": True, "offline": True, "pattern_options": PATTERN_OPTIONS}
 _NOT_MONOTONE = frozenset(("contains", "if", "not", "oneOf", "unevaluatedItems", "unevaluatedProperties"))
@@ -219,16 +220,5 @@ def _is_inverted(node: Node) -> bool:
 def _renamed(schema: Any) -> Any:
     if not isinstance(schema, Mapping):
         return schema
-    made: dict[str, Any] = {}
-    for keyword, value in schema.items():
-        if keyword in MAPS and isinstance(value, Mapping):
-            made[keyword] = {name: _renamed(item) for name, item in value.items()}
-        elif keyword in LISTS and isinstance(value, list):
-            made[keyword] = [_renamed(item) for item in value]
-        elif keyword in ONE:
-            made[keyword] = _renamed(value)
-        elif keyword == "format" and _is_lax(value):
-            made[keyword] = f"rightcall-{value}"
-        else:
-            made[keyword] = value
-    return made
+    made = mapped(schema, _renamed)
+    return {**made, "format": f"rightcall-{made['format']}"} if _is_lax(made.get("format")) else made

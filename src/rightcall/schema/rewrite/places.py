@@ -7,7 +7,7 @@ place does not know stays as it is, so nothing is lost.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -106,17 +106,22 @@ class MovedArguments:
         return pointer_of([*out, *left])
 
 
+def _each_object(place: Place | None, value: Any, change: Callable[[Place, JsonObject], Any]) -> Any:
+    """The value with `change` made of the object that stands at a place, or of each one in a list there."""
+    if place is None:
+        return value
+    if isinstance(value, Mapping):
+        return change(place, value)
+    if isinstance(value, list) and place.items is not None:
+        return [_each_object(place.items, item, change) for item in value]
+    return value
+
+
 # -- from original to shown ------------------------------------------------------------------------------------
 
 
 def _shown_value(place: Place | None, value: Any) -> Any:
-    if place is None:
-        return value
-    if isinstance(value, Mapping):
-        return _shown_object(place, value)
-    if isinstance(value, list) and place.items is not None:
-        return [_shown_value(place.items, item) for item in value]
-    return value
+    return _each_object(place, value, _shown_object)
 
 
 def _shown_object(place: Place, value: JsonObject) -> dict[str, Any]:
@@ -149,13 +154,7 @@ def _scatter(place: Place, value: JsonObject, shown: dict[str, Any]) -> tuple[di
 
 
 def _original_value(place: Place | None, value: Any) -> Any:
-    if place is None:
-        return value
-    if isinstance(value, Mapping):
-        return _original_object(place, value)
-    if isinstance(value, list) and place.items is not None:
-        return [_original_value(place.items, item) for item in value]
-    return value
+    return _each_object(place, value, _original_object)
 
 
 def _original_object(place: Place, shown: JsonObject) -> dict[str, Any]:
