@@ -146,3 +146,12 @@ async def test_a_further_call_in_the_turn_of_a_single_expected_call_never_makes_
     others: list[Made], extra: Made
 ) -> None:
     assert await level(made(), *others, extra) <= 2
+
+
+async def test_wanted_calls_are_found_in_any_order_also_where_one_call_would_do_for_two() -> None:
+    either = ExpectedCall("read", {"path": ("a.txt", "b.txt")})
+    first = ExpectedCall("read", {"path": ("a.txt",)})
+    task = replace(TASK, expected={"": ((either, first),)})
+    for calls in ((made("a.txt"), made("b.txt")), (made("b.txt"), made("a.txt"))):
+        assert await level(*calls, task=task) == 4
+    assert await level(made("b.txt"), made("b.txt"), task=task) == 2
