@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from rightcall.catalogue.correction import NameCorrection
 from rightcall.catalogue.lens import BestTools, SearchTools
+from rightcall.catalogue.relevance import RelevanceFloor
 from rightcall.errors import UsageError
 from rightcall.ladder import DEFAULT_LADDER, Ladder
 from rightcall.lens import Lens, Presentation
@@ -89,6 +90,7 @@ def build_parts(settings: Settings) -> Parts:
         embeddings=settings.embeddings,
         correction=settings.correction,
         harmless=settings.harmless_tools.split(","),
+        relevance_floor=settings.relevance_floor,
     )
     return Parts(searching.within(kit), http, log)
 
@@ -127,20 +129,28 @@ def _names_lens(names: NameMap | str | os.PathLike[str]) -> Lens:
 
 @dataclass(frozen=True, slots=True)
 class Searching:
-    """What a search of the catalogue does for a turn: it chooses what is shown, and corrects unknown names."""
+    """What a search of the catalogue does for a turn: what it shows, which names it corrects, what it refuses."""
 
     lens: Lens | None = None
     nearest: NameCorrection | None = None
+    floor: RelevanceFloor | None = None
 
     def within(self, kit: Kit) -> Kit:
         """The kit with it. What is shown is chosen before it is rewritten or renamed."""
         shown, parsing = kit.presentation, replace(kit.parsing, nearest=self.nearest)
         lenses = shown.lenses if self.lens is None else (self.lens, *shown.lenses)
-        return replace(kit, presentation=replace(shown, lenses=lenses), parsing=parsing)
+        floor = () if self.floor is None else (self.floor,)
+        shown = replace(shown, lenses=lenses)
+        return replace(kit, presentation=shown, parsing=parsing, verifiers=(*floor, *kit.verifiers))
 
 
 def build_searching(
-    *, narrow: str | int = "none", embeddings: str = "none", correction: str = "off", harmless: Iterable[str] = ()
+    *,
+    narrow: str | int = "none",
+    embeddings: str = "none",
+    correction: str = "off",
+    harmless: Iterable[str] = (),
+    relevance_floor: bool = False,
 ) -> Searching:
     """How the catalogue is searched.
 
@@ -149,6 +159,7 @@ def build_searching(
         embeddings: `none`, `bundled`, or a folder with a model2vec model.
         correction: `off`, `bm25` or `embedding`.
         harmless: tools without declared effects that may be corrected to; `*` for all of them.
+        relevance_floor: whether calls of tools that nothing said has to do with are refused.
 
     Raises:
         UsageError: none of these values; `MissingExtra` where embeddings need one.
@@ -164,7 +175,8 @@ def build_searching(
             nearest = NameCorrection("embedded", embedder or build_embedder(BUNDLED), names)
         case _:
             raise UsageError(f"correction is {correction!r}; allowed: off, bm25, embedding")
-    return Searching(_narrowing(str(narrow), embedder), nearest)
+    floor = RelevanceFloor(embedder) if relevance_floor else None
+    return Searching(_narrowing(str(narrow), embedder), nearest, floor)
 
 
 def _narrowing(narrow: str, embedder: Embedder | None) -> Lens | None:

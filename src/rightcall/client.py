@@ -41,6 +41,8 @@ class Rightcall:
         verifiers: rules that a valid call must pass; see `Verifier`.
         provenance: refuses values that stand nowhere in the conversation: `off`, those of `required` arguments, or
             of `all`.
+        relevance_floor: refuses calls of tools that share no word with what was said, nor, with `embeddings`, its
+            meaning.
         log: where everything that happens is kept; nowhere by default.
         tools_in_prompt: describe tools in the prompt, for models whose chat template drops them.
         no_suitable_tool: offers the model a tool that says that none of the others fits.
@@ -66,6 +68,7 @@ class Rightcall:
         ladder: Ladder = DEFAULT_LADDER,
         verifiers: Sequence[Verifier] = (),
         provenance: str = "off",
+        relevance_floor: bool = False,
         log: EventLog | None = None,
         tools_in_prompt: bool = False,
         no_suitable_tool: bool = False,
@@ -89,7 +92,11 @@ class Rightcall:
             "in_prompt": tools_in_prompt,
         }
         self._searching = build_searching(
-            narrow=narrow, embeddings=embeddings, correction=correction, harmless=harmless_tools
+            narrow=narrow,
+            embeddings=embeddings,
+            correction=correction,
+            harmless=harmless_tools,
+            relevance_floor=relevance_floor,
         )
         self._log = log or NullEventLog()
 

@@ -64,6 +64,8 @@ class Settings:
     """Offer the model a tool that says that none of the others fits."""
     provenance: str = "off"
     """Refuse values that stand nowhere in the conversation: of `required` arguments, or of `all`."""
+    relevance_floor: bool = False
+    """Refuse calls of tools that share no word with what was said, nor, with `embeddings`, its meaning."""
     log: bool = True
     log_path: str = ""
     """Where the event log is; empty: the user's state folder."""

@@ -96,6 +96,22 @@ async def test_three_arms_ask_the_first_question_once(cache: CompletionCache, tm
     assert [r.attempts[0].cached for r in (bare, parse, full)] == [False, True, True]
 
 
+async def test_only_the_cases_whose_ids_fit_are_asked(cache: CompletionCache) -> None:
+    cases = [weather_case(number) for number in (1, 2, 12, 13)]
+    ids = [case.id for case in cases]
+
+    def asked(*only: str, **options: Any) -> list[int]:
+        work, _ = runner(cache, [], cases, only=only, **options)
+        return [ids.index(case.id) for case in work.cases()]
+
+    assert asked() == [0, 1, 2, 3]
+    assert asked(ids[1]) == [1]
+    assert asked(ids[0] + "*") == [0, 2, 3]
+    assert asked(ids[1], ids[0] + "?") == [1, 2, 3]
+    assert len(asked(ids[0] + "*", limit=2)) == 2
+    assert asked("none") == []
+
+
 async def test_full_climbs_the_ladder_where_parse_refuses(cache: CompletionCache, tmp_path: Path) -> None:
     unknown = calls(("weather_tomorrow", {"town": "Oslo"}))
     case = weather_case(1)

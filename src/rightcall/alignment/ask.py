@@ -58,12 +58,14 @@ async def align(
     """
     _check(settings)
     questions = _questions(tools, settings)
-    jobs = ((question, sample) for question in questions for sample in range(question.samples + 1))
+    waiting = iter(questions)
 
     async def work() -> None:
-        for question, sample in jobs:
-            question.take(sample, await model.ask(question.request(sample, served or name, settings)))
-            done()
+        # A question's samples one after another: a server reads its prompt once, and beside it those of the others.
+        for question in waiting:
+            for sample in range(question.samples + 1):
+                question.take(sample, await model.ask(question.request(sample, served or name, settings)))
+                done()
 
     try:
         async with asyncio.TaskGroup() as group:

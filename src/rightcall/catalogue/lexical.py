@@ -73,7 +73,14 @@ class LexicalIndex:
                 break
             for document, score in zip(postings.documents, postings.scores, strict=True):
                 scores[document] = scores.get(document, 0.0) + score
-        return heapq.nsmallest(k, scores.items(), key=lambda item: (-item[1], item[0]))
+        return _best(scores, k)
+
+
+def _best(scores: Mapping[int, float], k: int) -> list[tuple[int, float]]:
+    # The bare numbers first: comparing thousands of pairs would take longer than adding up their scores.
+    least = min(heapq.nlargest(k, scores.values()), default=0.0)
+    among = [(number, score) for number, score in scores.items() if score >= least]
+    return sorted(among, key=lambda item: (-item[1], item[0]))[:k]
 
 
 def _weighted(

@@ -74,6 +74,13 @@ def run(  # noqa: PLR0913 - a command's options
     limit: Annotated[
         int | None, typer.Option(min=1, help="Draw so many cases with the seed.", show_default=False)
     ] = None,
+    case: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only cases whose ids fit, with * and ? as in file names: 'simple_python_1*'. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="For drawing, shuffling and sampling.")] = 0,
     repeats: Annotated[int, typer.Option(min=1, help="How often each case is asked.")] = 1,
     parallel: Annotated[int, typer.Option(min=1, max=256, help="Cases under way at once.")] = 1,
@@ -130,6 +137,7 @@ def run(  # noqa: PLR0913 - a command's options
         parallel=parallel,
         held_out=held_out,
         sampling={"temperature": temperature, "max_tokens": max_tokens, "seed": seed},
+        only=tuple(case or ()),
     )
     arms = [load_arm(name) for name in arm or ["full"]]
     loaded = [load_suite(name, data, seed) for name in suites]

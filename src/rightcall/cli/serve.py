@@ -137,6 +137,14 @@ def serve(  # noqa: PLR0913 - one parameter for each option
             show_default=False,
         ),
     ] = None,
+    relevance_floor: Annotated[
+        bool | None,
+        typer.Option(
+            "--relevance-floor",
+            help="Refuse calls of tools that share no word with what was said, nor, with embeddings, its meaning.",
+            show_default=False,
+        ),
+    ] = None,
     log: Annotated[
         bool | None, typer.Option("--log/--no-log", help="Keep the event log. Default: yes", show_default=False)
     ] = None,
@@ -168,6 +176,7 @@ def serve(  # noqa: PLR0913 - one parameter for each option
         "correction": correction,
         "harmless_tools": harmless_tools,
         "provenance": provenance,
+        "relevance_floor": relevance_floor,
         "log": log,
         "log_path": str(log_path) if log_path else None,
         "log_content": log_content,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rightcall.alignment.files import read_name_map
-from rightcall.assemble import build_presentation
+from rightcall.assemble import Searching, build_presentation, build_searching
 from rightcall.attempts import Proposal
 from rightcall.domain import ModelReply, Tool, ToolCall
 from rightcall.errors import UsageError
@@ -26,16 +26,19 @@ from rightcall.record import note_to_json, problem_to_json
 from rightcall.schema.compiled import compile_tools
 from rightcall.text_files import read_toml
 from rightcall.turn import Kit
-from rightcall.validation.provenance import LEVELS, provenance_rules
+from rightcall.validation.provenance import provenance_rules
 
 
 @dataclass(frozen=True, slots=True)
 class Arm:
     """What rightcall may do.
 
-    `attempts`, `next_calls`, `deadline` (seconds a case), `tools_in_prompt`, `no_suitable_tool` and `provenance` are
-    the settings of those names; `names` is a name map; `text_calls` looks for calls in the text; `larger` asks the
-    larger model last, where one is given; `reads` is off for `bare` alone: native calls are taken as they are.
+    `attempts`, `next_calls`, `deadline` (seconds a case), `tools_in_prompt`, `rewrite`, `narrow`, `embeddings`,
+    `correction`, `harmless_tools`, `no_suitable_tool`, `provenance` and `relevance_floor` are the settings of those
+    names; `names` is a name map; `text_calls` looks for calls in the text; `constrained` has the server decode the
+    first attempt within the schema of a call, which is for measuring only: such a model cannot answer in words;
+    `larger` asks the larger model last, where one is given; `reads` is off for `bare` alone: native calls are taken
+    as they are.
     """
 
     name: str
@@ -44,9 +47,16 @@ class Arm:
     deadline: float = DEFAULT_LADDER.seconds
     tools_in_prompt: bool = False
     text_calls: bool = True
+    rewrite: str = "none"
+    narrow: str = "none"
+    embeddings: str = "none"
+    correction: str = "off"
+    harmless_tools: str = ""
     no_suitable_tool: bool = False
     provenance: str = "off"
+    relevance_floor: bool = False
     names: NameMap | None = None
+    constrained: bool = False
     larger: bool = True
     reads: bool = True
 
@@ -62,16 +72,42 @@ class Arm:
 
     def kit(self, kit: Kit, larger: str = "") -> Kit:
         """The kit with what this arm allows. `larger` names the model of the last attempt, if there is one."""
-        ladder = Ladder(DEFAULT_LADDER.rungs[: self.attempts], next_calls=self.next_calls, seconds=self.deadline)
+        kit = replace(
+            kit,
+            ladder=self._ladder(larger),
+            parsing=ParsingPolicy(text_calls=self.text_calls),
+            verifiers=provenance_rules(self.provenance),
+            presentation=build_presentation(self.rewrite, names=self.names, no_suitable_tool=self.no_suitable_tool),
+            in_prompt=self.tools_in_prompt,
+        )
+        return self._searching().within(kit)
+
+    def check(self) -> None:
+        """Raises `UsageError` where a setting has a value that there is not, `MissingExtra` where it needs one."""
+        provenance_rules(self.provenance)
+        build_presentation(self.rewrite)
+        self._searching()
+
+    def _searching(self) -> Searching:
+        return build_searching(
+            narrow=self.narrow,
+            embeddings=self.embeddings,
+            correction=self.correction,
+            harmless=self.harmless_tools.split(","),
+            relevance_floor=self.relevance_floor,
+        )
+
+    def _ladder(self, larger: str) -> Ladder:
         if not self.reads:
-            ladder = replace(ONE_ATTEMPT, seconds=self.deadline)
-        elif self.larger and larger:
-            ladder = ladder.with_larger(larger)
-        parsing = ParsingPolicy(text_calls=self.text_calls)
-        rules = provenance_rules(self.provenance)
-        presentation = build_presentation("none", names=self.names, no_suitable_tool=self.no_suitable_tool)
-        kit = replace(kit, ladder=ladder, parsing=parsing, in_prompt=self.tools_in_prompt, verifiers=rules)
-        return replace(kit, presentation=presentation)
+            return replace(ONE_ATTEMPT, seconds=self.deadline)
+        first, *others = DEFAULT_LADDER.rungs[: self.attempts]
+        ladder = Ladder(
+            (replace(first, constrain=self.constrained), *others),
+            next_calls=self.next_calls,
+            seconds=self.deadline,
+            verified=self.constrained,  # by the suite's score
+        )
+        return ladder.with_larger(larger) if self.larger and larger else ladder
 
     def answer(self, proposal: Proposal, tools: tuple[Tool, ...]) -> Answer:
         """What a client gets of a proposal."""
@@ -93,15 +129,9 @@ PARSE = Arm("parse", attempts=1, next_calls=0, larger=False)
 FULL = Arm("full")
 _NAMED = {arm.name: arm for arm in (BARE, PARSE, FULL)}
 _KINDS: Mapping[str, type] = {
-    "attempts": int,
-    "next_calls": int,
-    "deadline": float,
-    "tools_in_prompt": bool,
-    "text_calls": bool,
-    "no_suitable_tool": bool,
-    "provenance": str,
-    "names": str,
-    "larger": bool,
+    item.name: {"names": str, "deadline": float}.get(item.name, type(item.default))
+    for item in fields(Arm)
+    if item.name not in {"name", "reads"}
 }
 
 
@@ -117,10 +147,17 @@ def load_arm(text: str) -> Arm:
     if not path.is_file():
         raise UsageError(f"the arm {text!r} is none of {', '.join(_NAMED)}, and no file")
     values = read_toml(path, what=f"the arm's file {path}")
-    return Arm(path.stem, **_checked(values, path))
+    arm = Arm(path.stem, **_checked(values, path))
+    try:
+        arm.check()
+    except UsageError as error:
+        raise UsageError(f"the arm's file {path}: {error}") from error
+    return arm
 
 
 def _checked(values: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    if type(values.get("narrow")) is int:
+        values = {**values, "narrow": str(values["narrow"])}
     for name, value in values.items():
         kind = _KINDS.get(name)
         if kind is None:
@@ -129,8 +166,6 @@ def _checked(values: Mapping[str, Any], path: Path) -> dict[str, Any]:
             raise UsageError(f"{path} sets {name} to {value!r}; it must be {kind.__name__}, and not negative")
     if not 1 <= values.get("attempts", 1) <= len(DEFAULT_LADDER.rungs):
         raise UsageError(f"{path} sets attempts to {values['attempts']}; allowed: 1 to {len(DEFAULT_LADDER.rungs)}")
-    if (level := values.get("provenance", "off")) not in LEVELS:
-        raise UsageError(f"{path} sets provenance to {level!r}; allowed: {', '.join(LEVELS)}")
     if name_map := values.get("names"):
         return {**values, "names": read_name_map(path.parent / name_map)}
     return {name: value for name, value in values.items() if name != "names"}

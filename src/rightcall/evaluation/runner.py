@@ -7,6 +7,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import Any
 
 from rightcall.assemble import SystemClock
@@ -31,7 +32,11 @@ _BAD_REQUEST = frozenset((400, 413, 422))  # the server refuses this very reques
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How a suite is run. `limit` draws so many cases with the seed; `sampling` goes into every request."""
+    """How a suite is run.
+
+    `only` are patterns of case ids (`*`, `?`, `[...]`), where not all cases are wanted; of those `limit` draws so
+    many with the seed. `sampling` goes into every request.
+    """
 
     seed: int = 0
     repeats: int = 1
@@ -39,6 +44,12 @@ class RunOptions:
     parallel: int = 1
     held_out: bool = False
     sampling: Mapping[str, Any] | None = None
+    only: tuple[str, ...] = ()
+
+    def wants(self, case: Case) -> bool:
+        """Whether a case is among those asked for."""
+        named = not self.only or any(fnmatchcase(case.id, pattern) for pattern in self.only)
+        return named and (case.held_out or not self.held_out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +84,9 @@ class Runner:
         self._larger = larger
 
     def cases(self) -> Iterator[Case]:
-        """The cases of this run in order: those drawn, held out or not as asked, that the model can answer."""
+        """The cases of this run in order: those asked for and drawn, that the model can answer."""
         options = self._options
-        chosen: Iterator[Case] = (
-            case for case in self._suite.cases() if (case.held_out or not options.held_out) and self._can_answer(case)
-        )
+        chosen = (case for case in self._suite.cases() if options.wants(case) and self._can_answer(case))
         return iter(_sample(chosen, options.limit, options.seed)) if options.limit is not None else chosen
 
     def estimate(self) -> Estimate:

@@ -74,6 +74,8 @@ def _info(suite: Suite, arm: Arm, model: OpenModel, larger: OpenModel | None, op
         settings["larger_build"] = larger.build
     if options.held_out:
         settings["held_out"] = True
+    if options.only:
+        settings["only"] = list(options.only)
     return RunInfo(
         suite=suite.name,
         suite_version=suite.version,
