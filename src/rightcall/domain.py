@@ -17,6 +17,9 @@ from typing import Any, TypeAlias
 JsonObject: TypeAlias = Mapping[str, Any]
 Message: TypeAlias = Mapping[str, Any]
 
+KEPT_TOOLS = 32_768
+"""Of so many tools each stage keeps what it has made of them; were it fewer than a client offers, none would stay."""
+
 
 @dataclass(frozen=True, slots=True)
 class Effects:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Protocol, TypeAlias
 
-from rightcall.domain import JsonObject, ModelRequest, Tool, ToolCall
+from rightcall.domain import KEPT_TOOLS, JsonObject, ModelRequest, Tool, ToolCall
 
 
 class ArgumentLens(Protocol):
@@ -189,7 +189,7 @@ AS_OFFERED = Presentation()
 """The neutral value: the model is shown what the client offered."""
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=KEPT_TOOLS)
 def as_it_is(tool: Tool) -> PresentedTool:
     """A tool shown unchanged; the same object for the same tool."""
     return PresentedTool(tool, tool)
@@ -214,7 +214,7 @@ def _seen(before: tuple[PresentedTool, ...], after: tuple[PresentedTool, ...]) -
     return tuple(entry if entry.original is None else _joined(behind[id(entry.original)], entry) for entry in after)
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=KEPT_TOOLS)
 def _joined(first: PresentedTool, second: PresentedTool) -> PresentedTool:
     if second.tool is first.tool:
         return first

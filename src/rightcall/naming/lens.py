@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from rightcall.domain import Tool
+from rightcall.domain import KEPT_TOOLS, Tool
 from rightcall.lens import Context, PresentedTool, as_it_is
 from rightcall.naming.name_map import NameMap, ToolNaming
 from rightcall.naming.names import folded
@@ -86,7 +86,7 @@ def _clashing(shown: Iterable[tuple[str, str]], taken: dict[str, set[str]]) -> l
     return [original for original, name in shown if name != original and taken[name] != {original}]
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=KEPT_TOOLS)
 def _renamed(lens: NamesLens, tool: Tool, name: str) -> PresentedTool:
     entry = lens.names.by_name[tool.name]
     new = {each.place: each.shown for each in entry.parameters}

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from rightcall.domain import (
+    KEPT_TOOLS,
     ChoiceMode,
     Effects,
     ModelRequest,
@@ -191,6 +192,6 @@ def _tools(keys: tuple[_Key, ...]) -> tuple[Tool, ...]:
     return tuple(_tool(*key) for key in keys)
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=KEPT_TOOLS)
 def _tool(name: str, description: str, parameters: bytes, effects: Effects, extra: bytes) -> Tool:
     return Tool(name, description, from_key(parameters), effects, from_key(extra) if extra else {})

@@ -16,7 +16,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from rightcall.domain import Problem, ProblemKind, Tool
+from rightcall.domain import KEPT_TOOLS, Problem, ProblemKind, Tool
 from rightcall.schema.content_key import content_key, from_key
 from rightcall.schema.references import properties, required
 
@@ -96,7 +96,7 @@ def compile_tool(tool: Tool) -> CompiledTool:
     return CompiledTool(tool, validator, declared, needed, broken, key)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=KEPT_TOOLS)
 def _compile(key: bytes) -> tuple[str | None, jsonschema_rs.Validator | None, frozenset[str], frozenset[str]]:
     text = json.dumps(from_key(key), ensure_ascii=False, separators=(",", ":"))
     schema: Any = json.loads(text) if len(text) <= MAX_CHARS else None

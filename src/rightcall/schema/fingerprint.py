@@ -13,7 +13,7 @@ from typing import Any
 
 import rfc8785
 
-from rightcall.domain import Tool
+from rightcall.domain import KEPT_TOOLS, Tool
 from rightcall.schema.content_key import content_key, from_key
 
 
@@ -33,7 +33,7 @@ def tool_fingerprint(tool: Tool) -> str:
     return _fingerprint(tool.name, tool.description, content_key(tool.parameters))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=KEPT_TOOLS)
 def _fingerprint(name: str, description: str, parameters: bytes) -> str:
     """Made once for each tool: a proxy sees the same ones in every request."""
     shown = {"name": name, "description": description, "parameters": json.loads(json.dumps(from_key(parameters)))}

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from rightcall.domain import Tool
+from rightcall.domain import KEPT_TOOLS, Tool
 from rightcall.lens import Context
 from rightcall.schema.engines import EngineIssue, engine_issues
 from rightcall.schema.pointers import steps
@@ -63,7 +63,7 @@ def _all_for(engine: str, tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
     return tuple(_for(engine, tool) for tool in tools)
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=KEPT_TOOLS)
 def _for(engine: str, tool: Tool) -> Tool:
     issues = [issue for issue in engine_issues(engine, tool.name, tool.parameters) if issue.effect != "ignores"]
     made = copy.deepcopy(dict(tool.parameters))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from rightcall.domain import Tool
+from rightcall.domain import KEPT_TOOLS, Tool
 from rightcall.lens import Context
 from rightcall.schema.rewrite.walk import needed
 from rightcall.schema.shape import enum_members
@@ -43,7 +43,7 @@ class RareOptionalsHidden:
         return tuple(_without(tool, _unspoken(_rare(tool), words)) for tool in tools)
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=KEPT_TOOLS)
 def _rare(tool: Tool) -> Mapping[str, frozenset[str]]:
     """The arguments of a tool that may be left out, each with the words that bring it back."""
     declared = tool.parameters.get("properties")
@@ -74,7 +74,7 @@ def _unspoken(rare: Mapping[str, frozenset[str]], words: frozenset[str]) -> froz
     return frozenset(name for name, cues in rare.items() if not cues & words)
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=KEPT_TOOLS)
 def _without(tool: Tool, hidden: frozenset[str]) -> Tool:
     if not hidden:
         return tool

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from rightcall.domain import JsonObject, Tool
+from rightcall.domain import KEPT_TOOLS, JsonObject, Tool
 from rightcall.lens import Context, PresentedTool, as_it_is
 from rightcall.schema.rewrite.places import MovedArguments, Place
 
@@ -53,7 +53,7 @@ def _all_rewritten(
     return tuple(_rewritten(rewrite, tool) for tool in tools)
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=KEPT_TOOLS)
 def _rewritten(rewrite: Callable[[JsonObject], tuple[JsonObject, Place]], tool: Tool) -> PresentedTool:
     parameters, place = rewrite(tool.parameters)
     if parameters is tool.parameters:
@@ -67,7 +67,7 @@ def _all_written(write: Callable[[JsonObject], JsonObject], tools: tuple[Tool, .
     return tuple(_written(write, tool) for tool in tools)
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=KEPT_TOOLS)
 def _written(write: Callable[[JsonObject], JsonObject], tool: Tool) -> Tool:
     parameters = write(tool.parameters)
     return tool if parameters is tool.parameters else replace(tool, parameters=parameters)
