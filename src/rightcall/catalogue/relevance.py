@@ -30,9 +30,13 @@ _OTHER_SCRIPT = re.compile(r"[^\W\d_a-zA-Z\u00aa-\u024f\u1e00-\u1eff]")
 
 @dataclass(frozen=True, slots=True)
 class RelevanceFloor:
-    """Refuses calls of tools that nothing said has to do with. `embedder` asks meaning where words have failed."""
+    """Refuses calls of tools that nothing said has to do with.
+
+    `embedder` compares meanings where no word is shared; only what is less alike than `far` (a cosine) is refused.
+    """
 
     embedder: Embedder | None = None
+    far: float = FAR
 
     def __call__(self, call: ToolCall, request: ModelRequest) -> Problem | None:
         """None where the tool may fit; else a problem of selection, so that the model may answer in words."""
@@ -43,7 +47,7 @@ class RelevanceFloor:
         wanted = set(terms(said))
         if not wanted or _OTHER_SCRIPT.search(said) or not wanted.isdisjoint(_terms_of(tool)):
             return None
-        if self.embedder is not None and _cosine(self.embedder, said, tool) >= FAR:
+        if self.embedder is not None and _cosine(self.embedder, said, tool) >= self.far:
             return None
         return Problem(
             ProblemKind.UNVERIFIED,
