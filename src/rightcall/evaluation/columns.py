@@ -85,9 +85,14 @@ class Columns:
         chosen = np.arange(len(column)) if rows is None else rows
         counted = column[chosen] != _UNDEFINED if column.dtype == np.int8 else ~np.isnan(column[chosen])
         chosen = chosen[counted]
-        cases, first, codes = np.unique(self.cases[chosen], return_index=True, return_inverse=True)
-        sums = np.bincount(codes, weights=column[chosen], minlength=len(cases))
-        return Means(cases, sums / np.bincount(codes, minlength=len(cases)), self.families[chosen][first])
+        return by_case(self.cases[chosen], column[chosen], self.families[chosen])
+
+
+def by_case(cases: NDArray[np.uint64], values: NDArray[Any], families: NDArray[np.uint64]) -> Means:
+    """The mean of each case's values. All of shape (rows,), in any order; a case has the family of its first row."""
+    each, first, codes = np.unique(cases, return_index=True, return_inverse=True)
+    sums = np.bincount(codes, weights=values, minlength=len(each))
+    return Means(each, sums / np.bincount(codes, minlength=len(each)), families[first])
 
 
 def key(name: str) -> int:

@@ -95,7 +95,11 @@ def measure(records: Iterable[Record], prices: Prices | None = None) -> Metrics:
         records: one run's; those with `error` are counted apart.
         prices: by model; the shipped ones (seconds for every model) by default.
     """
-    columns = collect(records, load_prices() if prices is None else prices)
+    return metrics_of(collect(records, load_prices() if prices is None else prices))
+
+
+def metrics_of(columns: Columns) -> Metrics:
+    """The metrics of a run that is in columns already."""
     estimates = {name: _rate(columns.means(columns.shares[name])) for name in SHARES}
     pass_at, pass_hat = _passes(columns)
     return Metrics(

@@ -10,11 +10,13 @@ from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from rightcall.evaluation.columns import collect
 from rightcall.evaluation.compare import Compared, Comparison, Run, compare, open_run
-from rightcall.evaluation.metrics import Metrics, measure, metrics_to_json
+from rightcall.evaluation.metrics import Metrics, metrics_of, metrics_to_json
 from rightcall.evaluation.prices import Prices, dollars, load_prices
 from rightcall.evaluation.records import Record, RunInfo, record_to_json
 from rightcall.evaluation.report.failures import KINDS, failed, harm, kinds_of
+from rightcall.evaluation.report.tradeoff import RunOutcomes, Tradeoff, run_outcomes, tradeoffs
 from rightcall.evaluation.statistics import holm
 
 FAILING_CASES = 300
@@ -82,10 +84,11 @@ class ArmDifference:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Runs by suite, model and arm, with what there is between arms of one suite and model."""
+    """Runs by suite, model and arm, with what there is between arms of one suite and model, and of one model."""
 
     runs: tuple[RunPart, ...]
     differences: tuple[ArmDifference, ...]
+    tradeoffs: tuple[Tradeoff, ...]
     held_out: bool = False
 
 
@@ -105,8 +108,13 @@ def build_report(paths: Sequence[Path], *, held_out: bool = False, failing_cases
         runs = [(path, held_out_only(run)) for path, run in runs]
     runs.sort(key=lambda item: _order(item[1].info))
     room = max(1, failing_cases // max(1, len(runs)))
-    parts = tuple(_part(number, path, run, room) for number, (path, run) in enumerate(runs, start=1))
-    return Report(parts, _differences([run for _, run in runs]), held_out)
+    parts, outcomes = [], []
+    for number, (path, run) in enumerate(runs, start=1):
+        part, found = _part(number, path, run, room)
+        parts.append(part)
+        outcomes.append(found)
+    outcomes.sort(key=lambda found: _order(found.info)[2:])
+    return Report(tuple(parts), _differences([run for _, run in runs]), tradeoffs(outcomes), held_out)
 
 
 def held_out_only(run: Run) -> Run:
@@ -120,6 +128,7 @@ def report_to_json(report: Report) -> dict[str, Any]:
         "held_out": report.held_out,
         "runs": [_part_to_json(part) for part in report.runs],
         "differences": [asdict(difference) for difference in report.differences],
+        "tradeoffs": [asdict(tradeoff) for tradeoff in report.tradeoffs],
     }
 
 
@@ -152,11 +161,12 @@ def _order(info: RunInfo) -> tuple[Any, ...]:
     return info.suite, info.suite_version, info.model, rank, info.arm, info.created
 
 
-def _part(number: int, path: Path, run: Run, room: int) -> RunPart:
+def _part(number: int, path: Path, run: Run, room: int) -> tuple[RunPart, RunOutcomes]:
     prices = {**load_prices(), **run.info.prices}
     seen = _Seen(prices, room)
-    metrics = measure(seen.passing(run.records()), prices)
-    return RunPart(
+    columns = collect(seen.passing(run.records()), prices)
+    metrics = metrics_of(columns)
+    part = RunPart(
         number=number,
         file=path.name,
         info=run.info,
@@ -171,6 +181,7 @@ def _part(number: int, path: Path, run: Run, room: int) -> RunPart:
         largest=seen.largest.best(),
         infrastructure=dict(seen.messages.most_common()),
     )
+    return part, run_outcomes(number, run.info, columns)
 
 
 class _Seen:

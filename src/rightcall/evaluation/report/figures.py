@@ -1,7 +1,7 @@
 """The geometry of the page's figures: where marks stand, in per cent of a width, and what is written at an axis.
 
 Every plot of an interval is a small SVG whose coordinates are percentages, so it is as wide as its place and its
-marks keep their shape. The scatter has a fixed view box.
+marks keep their shape. A scatter has a fixed view box.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ SHAPES = ("ring", "diamond", "disc", "square", "triangle", "plus")
 """Marks that are told apart without colour, in the order in which arms take them."""
 
 WIDTH, HEIGHT = 420.0, 320.0
-"""The scatter's view box."""
+"""A scatter's view box."""
 
-_LEFT, _RIGHT, _TOP, _BOTTOM = 44.0, 12.0, 12.0, 40.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 44.0, 12.0, 26.0, 40.0
 _LABEL = 12.0  # the space a point's number takes, and how far from its point it stands
 
 
@@ -60,7 +60,7 @@ class Marked:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A run in the scatter: where it is, how far its intervals reach, where its number stands."""
+    """A run or an arm in a scatter: where it is, how far its intervals reach, where its number stands."""
 
     number: int
     x: float
@@ -103,20 +103,30 @@ class Scatter:
     bottom: float = HEIGHT - _BOTTOM
 
 
-def scatter(runs: Sequence[tuple[int, Estimate, Estimate]]) -> Scatter:
+def scatter(
+    pairs: Sequence[tuple[int, Estimate, Estimate]],
+    *,
+    x_includes: Sequence[float] = (),
+    y_includes: Sequence[float] = (),
+) -> Scatter:
     """Numbered pairs of shares as a scatter: the first along, the second up.
 
-    A pair of which one has no value is left out. The axes reach as far as the intervals need, in round steps.
+    A pair of which one has no value is left out. The axes reach as far as the intervals, and the values that they
+    include in any case, need.
     """
-    shown = [(number, x, y) for number, x, y in runs if x.value is not None and y.value is not None]
-    x_axis = _share_axis([x for _, x, _ in shown], to_one=True)
-    y_axis = _share_axis([y for _, _, y in shown], to_one=False)
+    shown = [(number, x, y) for number, x, y in pairs if x.value is not None and y.value is not None]
+    x_axis = _share_axis([x for _, x, _ in shown], x_includes)
+    y_axis = _share_axis([y for _, _, y in shown], y_includes)
+    reaches = [
+        ([_across(x_axis.at(value)) for value in _ends(x)], [_up(y_axis.at(value)) for value in _ends(y)])
+        for _, x, y in shown
+    ]
+    taken = [(at_x, at_y) for (_, at_x, _), (_, at_y, _) in reaches]
     points: list[Point] = []
-    for number, x, y in shown:
-        low_x, at_x, high_x = (_across(x_axis.at(value)) for value in _ends(x))
-        low_y, at_y, high_y = (_up(y_axis.at(value)) for value in _ends(y))
-        label_x, label_y = _free_place(at_x, at_y, points)
-        points.append(Point(number, at_x, at_y, low_x, high_x, low_y, high_y, label_x, label_y))
+    for (number, _, _), ((low_x, at_x, high_x), (low_y, at_y, high_y)) in zip(shown, reaches, strict=True):
+        label = _free_place(at_x, at_y, taken)
+        taken.append(label)
+        points.append(Point(number, at_x, at_y, low_x, high_x, low_y, high_y, *label))
     return Scatter(
         tuple(points),
         tuple(Tick(_across(tick.at), tick.value) for tick in x_axis.ticks()),
@@ -124,11 +134,12 @@ def scatter(runs: Sequence[tuple[int, Estimate, Estimate]]) -> Scatter:
     )
 
 
-def _share_axis(estimates: Sequence[Estimate], *, to_one: bool) -> Axis:
+def _share_axis(estimates: Sequence[Estimate], includes: Sequence[float]) -> Axis:
+    """In steps of 10 %, and 20 % long at least."""
     ends = [end for found in estimates for end in _ends(found)]
-    if to_one:
-        return Axis(min(0.8, math.floor(10 * min(ends, default=0.0)) / 10), 1.0)
-    return Axis(0.0, max(0.2, math.ceil(10 * max(ends, default=1.0) - 1e-9) / 10))
+    ends = [*ends, *includes] if ends else [0.0, 1.0]
+    start = min(8, math.floor(10 * min(ends) + 1e-9))
+    return Axis(start / 10, max(start + 2, math.ceil(10 * max(ends) - 1e-9)) / 10)
 
 
 def _ends(estimate: Estimate) -> tuple[float, float, float]:
@@ -145,17 +156,18 @@ def _up(share: float) -> float:
     return round(HEIGHT - _BOTTOM - share / 100 * (HEIGHT - _TOP - _BOTTOM), 1)
 
 
-def _free_place(x: float, y: float, points: Sequence[Point]) -> tuple[float, float]:
-    """A place near a point for its number, as far as can be from the other points and their numbers."""
-    taken = [(point.x, point.y) for point in points] + [(point.label_x, point.label_y) for point in points]
+def _free_place(x: float, y: float, taken: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """A place near a point for its number, clear of all points and of the numbers that are placed already."""
     places = [
         (round(x + distance * math.cos(angle), 1), round(y - distance * math.sin(angle), 1))
         for distance in (_LABEL, 2 * _LABEL, 3 * _LABEL)
         for angle in (math.pi * eighth / 4 for eighth in (1, 3, 7, 5, 0, 4, 2, 6))
     ]
-    inside = [place for place in places if _LEFT < place[0] < WIDTH - 4 and 8 < place[1] < HEIGHT - _BOTTOM - 2]  # noqa: PLR2004
+    inside = [
+        place for place in places if _LEFT < place[0] < WIDTH - 4 and _TOP - 6 < place[1] < HEIGHT - _BOTTOM - 2
+    ]
     for place in inside:
-        if all(math.dist(place, other) > _LABEL for other in taken):
+        if all(math.dist(place, other) > 0.9 * _LABEL for other in taken):
             return place
     return inside[0] if inside else (x, y)
 

@@ -41,7 +41,7 @@ def html_page(report: Report) -> str:
     for function in (
         *(texts.percent, texts.points, texts.share_interval, texts.points_interval, texts.amount),
         *(texts.amount_interval, texts.p_value, texts.moment, texts.clip, texts.json_text, texts.calls_text),
-        *(texts.wanted_text, texts.settings_text),
+        *(texts.wanted_text, texts.settings_text, texts.counted),
     ):
         environment.filters[function.__name__] = function
     style, script = _template("page.css"), _template("page.js")

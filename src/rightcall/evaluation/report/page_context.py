@@ -15,6 +15,7 @@ from rightcall.evaluation.records import Record
 from rightcall.evaluation.report import figures, texts
 from rightcall.evaluation.report.contents import LATENCY_EDGES, TESTED, Report, RunPart
 from rightcall.evaluation.report.failures import KINDS, kinds_of
+from rightcall.evaluation.report.tradeoff import Tradeoff, best
 
 _REPAIRS = 20  # rows of fields
 _EXTREMES = 10  # rows of cases
@@ -58,6 +59,7 @@ def page_context(report: Report) -> dict[str, Any]:
         "infrastructure_total": sum(part.metrics.infrastructure_errors for part in runs),
         **_words(runs),
         **_difference_context(report),
+        "tradeoffs": [_tradeoff_context(tradeoff) for tradeoff in report.tradeoffs],
         **_scatter_context(runs),
         **_repair_context(runs),
         **_cost_context(runs, failing),
@@ -113,16 +115,34 @@ def _difference_context(report: Report) -> dict[str, Any]:
 
 def _scatter_context(runs: Sequence[RunPart]) -> dict[str, Any]:
     numbers = [(part.number, *_estimates(part, "schema_validity", "wrong_but_valid")) for part in runs]
-    drawn = figures.scatter(numbers)
+    drawn = figures.scatter(numbers, x_includes=[1.0], y_includes=[0.0])
     points = {point.number: point for point in drawn.points}
     groups = [
         [points[part.number] for part in group if part.number in points] for _, group in groupby(runs, key=_group)
     ]
     return {
         "scatter": drawn,
-        "scatter_paths": [" ".join(f"{point.x},{point.y}" for point in group) for group in groups if len(group) > 1],
+        "scatter_paths": [_path(group) for group in groups if len(group) > 1],
         "scatter_missing": [part for part in runs if part.number not in points],
     }
+
+
+def _tradeoff_context(tradeoff: Tradeoff) -> dict[str, Any]:
+    """A model's scatter, and the line through the arms that no other beats, if they are several."""
+    drawn = figures.scatter(
+        [(arm.number, arm.right_calls.estimate, arm.right_abstentions.estimate) for arm in tradeoff.arms]
+    )
+    line = [drawn.points[arm.number - 1] for arm in best(tradeoff)]
+    return {
+        "tradeoff": tradeoff,
+        "arms": {arm.number: arm for arm in tradeoff.arms},
+        "scatter": drawn,
+        "path": _path(line) if len(line) > 1 else "",
+    }
+
+
+def _path(points: Sequence[figures.Point]) -> str:
+    return " ".join(f"{point.x},{point.y}" for point in points)
 
 
 def _repair_context(runs: Sequence[RunPart]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from rightcall.evaluation.metrics import SCHEMA_DEFECT
 from rightcall.evaluation.report import texts
 from rightcall.evaluation.report.contents import TESTED, ArmDifference, Report, RunPart
 from rightcall.evaluation.report.figures import Axis, around_zero
+from rightcall.evaluation.report.tradeoff import Tradeoff
 from rightcall.evaluation.statistics import Estimate
 from rightcall.visible import one_line
 
@@ -27,12 +28,13 @@ _LONGEST = 24  # characters of an arm's name
 
 
 def print_summary(report: Report, console: Console) -> None:
-    """Prints a report's summary: results, differences between arms, schema defects, failures.
+    """Prints a report's summary: results, differences between arms, what abstaining costs, schema defects, failures.
 
     A narrow console gets shorter bars and fewer columns.
     """
     wide = console.width >= _WIDE
-    for part in (*_results(report, wide=wide), *_differences(report, wide=wide), *map(Text, _remarks(report))):
+    tables = (*_results(report, wide=wide), *_differences(report, wide=wide), *_tradeoffs(report, wide=wide))
+    for part in (*tables, *map(Text, _remarks(report))):
         console.print(part)
 
 
@@ -136,6 +138,38 @@ def _differences(report: Report, *, wide: bool) -> Iterator[RenderableType]:
         yield table
 
 
+def _tradeoffs(report: Report, *, wide: bool) -> Iterator[RenderableType]:
+    if not report.tradeoffs:
+        return
+    bar = 20 if wide else 11
+    yield Text("\nRight calls against right abstentions, on the cases that all arms answered", "bold")
+    names = [_clipped(arm.arm) for tradeoff in report.tradeoffs for arm in tradeoff.arms]
+    columns = [Column("", width=max(map(len, names)))]
+    for name in ("right calls", "right abstentions"):
+        columns.append(Column(name + (", 0 to 100 %" if wide else ""), width=bar + 9))
+        if wide:
+            columns.append(Column("gained, lost", width=12, justify="right"))
+    for number, tradeoff in enumerate(report.tradeoffs):
+        table = _table(columns, header=not number)
+        for arm in tradeoff.arms:
+            row = [Text(_clipped(arm.arm))]
+            for share in (arm.right_calls, arm.right_abstentions):
+                drawn = interval_bar(share.estimate, _SHARES, bar)
+                row.append(Text.assemble((f"{texts.percent(share.estimate.value):>7}  ", "bold"), (drawn, "green")))
+                if wide:
+                    row.append(Text(f"+{share.gained:,}, −{share.lost:,}" if arm.number > 1 else ""))
+            table.add_row(*row)
+        yield _tradeoff_name(tradeoff)
+        yield table
+
+
+def _tradeoff_name(tradeoff: Tradeoff) -> Text:
+    first = tradeoff.arms[0]
+    calls, abstentions = first.right_calls.estimate.n, first.right_abstentions.estimate.n
+    cases = f"  {calls:,} cases with a right call, {abstentions:,} without"
+    return Text.assemble((one_line(tradeoff.model), "bold"), (cases, "dim"))
+
+
 def _table(columns: Sequence[Column], *, header: bool) -> Table:
     """One of several tables whose columns stand below each other; the first has the header."""
     copies = [column.copy() for column in columns]
@@ -172,7 +206,11 @@ def _name(part: RunPart) -> Text:
 
 
 def _label(part: RunPart) -> str:
-    return texts.clip(f"#{part.number} {one_line(part.info.arm)}", _LONGEST)
+    return _clipped(f"#{part.number} {part.info.arm}")
+
+
+def _clipped(name: str) -> str:
+    return texts.clip(one_line(name), _LONGEST)
 
 
 def _pair(parts: Mapping[int, RunPart], difference: ArmDifference) -> str:

@@ -95,6 +95,11 @@ def settings_text(settings: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {json_text(value)}" for name, value in settings.items())
 
 
+def counted(estimate: Estimate) -> str:
+    """A share as cases of cases: `14 of 16`; the first is no whole number where repeats differ."""
+    return f"{amount((estimate.value or 0.0) * estimate.n)} of {estimate.n:,}"
+
+
 def _interval(estimate: Estimate, text: Callable[[float], str]) -> str:
     low, high = estimate.low, estimate.high
     if low is None:
