@@ -24,7 +24,17 @@ from rightcall.naming.name_map import NameMap, Naming
 
 BASE = "base"
 SCORES = ("correct_selection", "tool_selection", "parameter_identification", "content_filling")
-ARMS = (BASE, "greedy", "mostfreq", "pa_tool", "tool_only", "parameter_only", "constrained", "constrained_pa")
+ARMS = (
+    BASE,
+    "greedy",
+    "mostfreq",
+    "pa_tool",
+    "pa_unflagged",
+    "tool_only",
+    "parameter_only",
+    "constrained",
+    "constrained_pa",
+)
 BINS = ((0, 3), (4, 7), (8, 11), (12, 15), (16, 19), (20, 23), (24, 27), (28, 31))
 """Peakedness of one of 32 names: how many of the 31 others are nearly it."""
 

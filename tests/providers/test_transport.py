@@ -11,7 +11,9 @@ from contextlib import asynccontextmanager
 import httpx2
 import pytest
 
-from rightcall.providers.openai_compatible import upstream_client
+from rightcall.domain import ModelRequest
+from rightcall.errors import UpstreamError
+from rightcall.providers.openai_compatible import OpenAICompatible, upstream_client
 from rightcall.providers.transport import AiohttpTransport
 
 OK = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
@@ -136,3 +138,38 @@ def test_proxies_of_the_environment_are_left_to_httpx2(monkeypatch: pytest.Monke
     assert isinstance(upstream_client()._transport, AiohttpTransport)
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     assert not isinstance(upstream_client()._transport, AiohttpTransport)
+
+
+def whole(kind: str, body: str) -> bytes:
+    return f"HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {len(body)}\r\n\r\n{body}".encode()
+
+
+SAID = whole("application/json", '{"choices": [{"message": {"content": "Oslo"}}]}')
+STREAMED = whole("text/event-stream", 'data: {"choices": [{"delta": {"content": "Oslo"}}]}\n\ndata: [DONE]\n\n')
+QUESTION = ModelRequest(({"role": "user", "content": "Where?"},))
+
+
+async def test_a_question_on_a_kept_connection_that_the_server_closes_is_asked_once_more() -> None:
+    async with served(SAID, b"", None, SAID) as (server, http):
+        model = OpenAICompatible(server.url.removesuffix("/chat/completions"), http)
+        assert [(await model.ask(QUESTION)).text for _ in range(2)] == ["Oslo", "Oslo"]
+    assert (len(server.requests), server.connections) == (3, 2)
+    assert server.requests[1] == server.requests[2]
+
+
+async def test_so_is_one_whose_answer_is_streamed() -> None:
+    async with served(SAID, b"", None, STREAMED) as (server, http):
+        model = OpenAICompatible(server.url.removesuffix("/chat/completions"), http)
+        await model.ask(QUESTION)
+        assert [delta.text async for delta in model.stream(QUESTION) if delta.text] == ["Oslo"]
+
+
+async def test_a_server_that_always_hangs_up_is_an_error_and_one_that_began_to_answer_is_not_asked_again() -> None:
+    async with served(b"", None, b"", None) as (server, http):
+        with pytest.raises(UpstreamError, match=r"connection to .* failed"):
+            await OpenAICompatible(server.url.removesuffix("/chat/completions"), http).ask(QUESTION)
+    assert len(server.requests) == 2
+    async with served(SAID[:-10], None, SAID) as (server, http):
+        with pytest.raises(UpstreamError, match=r"connection to .* failed"):
+            await OpenAICompatible(server.url.removesuffix("/chat/completions"), http).ask(QUESTION)
+    assert len(server.requests) == 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from functools import lru_cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
@@ -60,7 +60,7 @@ class OpenAICompatible:
         """One whole reply. Raises `UpstreamError`."""
         content = json.dumps(request_to_json(request), ensure_ascii=False).encode("utf-8", "replace")
         with upstream_errors(self.base_url):
-            async with self._http.stream("POST", self._url, content=content, headers=self._headers) as response:
+            async with self._answer(content) as response:
                 body = await _read(response)
         if response.status_code >= 400:  # noqa: PLR2004 - HTTP
             return self._refused(response.status_code, body)
@@ -70,7 +70,7 @@ class OpenAICompatible:
         """The reply piece by piece. Raises `UpstreamError`."""
         content = json.dumps(request_to_json(request, stream=True), ensure_ascii=False).encode("utf-8", "replace")
         with upstream_errors(self.base_url):
-            async with self._http.stream("POST", self._url, content=content, headers=self._headers) as response:
+            async with self._answer(content) as response:
                 if response.status_code >= 400:  # noqa: PLR2004
                     reply = self._refused(response.status_code, await _read(response))
                     yield Delta(reply=reply)
@@ -92,6 +92,23 @@ class OpenAICompatible:
                     if first or text or reasoning:
                         yield Delta(text, reasoning, head=assembler.head if first else {})
                 yield Delta(reply=assembler.reply())
+
+    @asynccontextmanager
+    async def _answer(self, content: bytes) -> AsyncGenerator[httpx2.Response, None]:
+        """The response to a question, its body still to be read.
+
+        A server may close a kept connection at the moment in which a question is sent on it. One that ends without a
+        byte of an answer is therefore asked once more: asking a model changes nothing.
+        """
+        request = self._http.build_request("POST", self._url, content=content, headers=self._headers)
+        try:
+            response = await self._http.send(request, stream=True)
+        except httpx2.RemoteProtocolError:
+            response = await self._http.send(request, stream=True)
+        try:
+            yield response
+        finally:
+            await response.aclose()
 
     @property
     def _url(self) -> httpx2.URL:
