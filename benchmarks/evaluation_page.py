@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 
 from rightcall.evaluation.report import texts
 from rightcall.evaluation.report.contents import Report, RunPart, build_report
+from rightcall.evaluation.report.tradeoff import Share
 from rightcall.evaluation.statistics import Estimate
 
 RATES = ("task_success", "argument_exact_match", "tool_selection", "wrong_but_valid", "refusals", "false_calls")
@@ -25,7 +26,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("runs", nargs="+", type=Path)
     report = build_report(parser.parse_args().runs)
-    for part in (*_runs(report), *_results(report), *_differences(report), *_failures(report)):
+    parts = (_runs(report), _results(report), _tradeoffs(report), _differences(report), _failures(report))
+    for part in chain.from_iterable(parts):
         print(part)
 
 
@@ -65,6 +67,24 @@ def _points(found: Estimate) -> str:
     if found.low is None or found.high is None:
         return value
     return f"{value} ({100 * found.low:+.0f} to {100 * found.high:+.0f})"
+
+
+def _tradeoffs(report: Report) -> Iterator[str]:
+    if not report.tradeoffs:
+        return
+    yield "\n## Right calls against right abstentions\n\nOn the cases that all of a model's arms answered.\n"
+    yield "| model | arm | right calls | gained, lost | right abstentions | gained, lost |"
+    yield "|---|---|---:|---:|---:|---:|"
+    for each in report.tradeoffs:
+        for arm in each.arms:
+            cells = [cell for share in (arm.right_calls, arm.right_abstentions) for cell in _share(share)]
+            yield f"| {each.model} | {arm.arm} | {' | '.join(cells)} |"
+
+
+def _share(share: Share) -> tuple[str, str]:
+    found = share.estimate
+    count = f"{round((found.value or 0) * found.n)} of {found.n}"
+    return f"{count}, {_rate(found)}", f"+{share.gained}, −{share.lost}"
 
 
 def _differences(report: Report) -> Iterator[str]:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from rightcall.domain import JsonObject, ModelRequest, Problem, ProblemKind, Tool, ToolCall
@@ -41,6 +42,7 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 _SCALES = (1.0, 0.01, 100.0, 1e-3, 1e-6, 1e-9, 1e3, 1e6, 1e9)
 """A value may be what was said in percent, in pence, in thousands, in milli: 5% is 0.05, £12 is 1200."""
 _OTHER_SCRIPT = re.compile(r"[\u0370-\u1dff\u2c00-\ua95f\uac00-\ud7ff\uf900-\ufdff\U00020000-\U0003ffff]")
+_MOST_DERIVED = 20
 _STEM = 4
 _ENDING = 3
 _CODE = re.compile(r"[A-Z]{2,5}\Z")
@@ -106,12 +108,13 @@ def _problem(call: ToolCall, tool: Tool, pointer: str, value: Any, *, optional: 
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """A text, folded; its words, as a set and by their beginnings; and the numbers that may be meant."""
+    """A text, folded; its words, as a set and by their beginnings; its numbers, and what follows from them."""
 
     text: str
     words: frozenset[str]
     stems: Mapping[str, tuple[str, ...]]
     numbers: frozenset[float]
+    derived: frozenset[float]
 
     def has_words(self, wanted: list[str]) -> bool:
         """Whether at least half of the words were said, in some inflection."""
@@ -137,7 +140,17 @@ def _said(text: str) -> _Said:
     numbers |= {float(number) for number, month in enumerate(_MONTHS, start=1) if _names_month(month, words)}
     if _AFTERNOON.search(text):
         numbers |= {number + 12 for number in numbers if number < 12}  # noqa: PLR2004 - hours
-    return _Said(text.casefold(), words, {stem: tuple(found) for stem, found in stems.items()}, frozenset(numbers))
+    by_stem = {stem: tuple(found) for stem, found in stems.items()}
+    return _Said(text.casefold(), words, by_stem, frozenset(numbers), frozenset(_derived(text)))
+
+
+def _derived(text: str) -> Iterator[float]:
+    """Sums and differences of two numbers that were said, and one more or less: from 3 to 10, a year over 42."""
+    said = list(dict.fromkeys(islice(_numbers(text), _MOST_DERIVED)))
+    for number in said:
+        for other in (*said, 1.0):
+            yield number + other
+            yield abs(number - other)
 
 
 def _names_month(month: str, words: frozenset[str]) -> bool:
@@ -154,6 +167,7 @@ def _has_source(value: Any, declared: JsonObject, argument: Any, said: _Said) ->
         return (
             abs(value) in _TRIVIAL
             or _is_near(abs(float(value)), said.numbers)
+            or _is_near(abs(float(value)), said.derived)
             or _is_near(abs(float(value)), frozenset(_numbers(described)))
         )
     if not isinstance(value, str):
