@@ -173,3 +173,27 @@ async def test_a_server_that_always_hangs_up_is_an_error_and_one_that_began_to_a
         with pytest.raises(UpstreamError, match=r"connection to .* failed"):
             await OpenAICompatible(server.url.removesuffix("/chat/completions"), http).ask(QUESTION)
     assert len(server.requests) == 1
+
+
+async def test_so_is_one_on_a_connection_that_is_reset() -> None:
+    connections = 0
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        head = await reader.readuntil(b"\r\n\r\n")
+        if connections == 1:
+            writer.transport.abort()
+            return
+        await reader.readexactly(int(head.lower().partition(b"content-length: ")[2].split()[0]))
+        writer.write(SAID)
+        writer.close()
+
+    listening = await asyncio.start_server(serve, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1"
+    long = ModelRequest(({"role": "user", "content": "Where? " * 130_000},))
+    async with upstream_client(connect_seconds=5, read_seconds=30) as http:
+        assert (await OpenAICompatible(url, http).ask(long)).text == "Oslo"
+    assert connections == 2
+    listening.close()
+    await listening.wait_closed()

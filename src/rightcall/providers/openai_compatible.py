@@ -103,7 +103,9 @@ class OpenAICompatible:
         request = self._http.build_request("POST", self._url, content=content, headers=self._headers)
         try:
             response = await self._http.send(request, stream=True)
-        except httpx2.RemoteProtocolError:
+        except httpx2.ConnectError:
+            raise
+        except (httpx2.RemoteProtocolError, httpx2.NetworkError):
             response = await self._http.send(request, stream=True)
         try:
             yield response
