@@ -83,8 +83,7 @@ def _tradeoffs(report: Report) -> Iterator[str]:
 
 def _share(share: Share) -> tuple[str, str]:
     found = share.estimate
-    count = f"{round((found.value or 0) * found.n)} of {found.n}"
-    return f"{count}, {_rate(found)}", f"+{share.gained}, −{share.lost}"
+    return f"{texts.counted(found)}, {_rate(found)}", f"+{share.gained}, −{share.lost}"
 
 
 def _differences(report: Report) -> Iterator[str]:

@@ -85,6 +85,13 @@ def test_only_the_end_of_a_long_conversation_is_read() -> None:
     assert RelevanceFloor()(CALL, request(*long[:-1])) is None
 
 
+def test_a_long_message_hides_neither_what_stands_behind_it_nor_in_its_end() -> None:
+    long = "zebra " * 1000
+    assert RelevanceFloor()(CALL, request(long, long, "who wrote Hamlet?"))
+    assert RelevanceFloor()(CALL, request(long, long, "my weight, please")) is None
+    assert RelevanceFloor()(CALL, request(long + long + "my weight, please")) is None
+
+
 class Facing:
     """Vectors whose cosine is the one given."""
 

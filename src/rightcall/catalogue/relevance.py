@@ -43,8 +43,10 @@ class RelevanceFloor:
         tool = next((tool for tool in request.tools if tool.name == call.name), None)
         if tool is None or request.choice.mode in {ChoiceMode.REQUIRED, ChoiceMode.NAMED}:
             return None
-        said = "\n".join(_said(request))
-        wanted = set(terms(said))
+        texts = [*_said(request)]
+        if any(len(text) > MAX_CHARS for text in texts):  # what is not read may be what the call is about
+            return None
+        said, wanted = "\n".join(texts), {term for text in texts for term in terms(text)}
         if not wanted or _OTHER_SCRIPT.search(said) or not wanted.isdisjoint(_terms_of(tool)):
             return None
         if self.embedder is not None and _cosine(self.embedder, said, tool) >= self.far:
@@ -69,7 +71,7 @@ def _said(request: ModelRequest) -> Iterator[str]:
 
 
 def _terms_of(tool: Tool) -> set[str]:
-    """The terms of everything that is written about a tool: of its schema names, descriptions and closed values."""
+    """The terms of everything that is written about a tool: names, descriptions, closed values."""
     found = {*name_terms(tool.name), *terms(tool.description)}
     for text in islice(_texts(tool.parameters), MAX_TEXTS):
         found.update(name_terms(text), terms(text))
