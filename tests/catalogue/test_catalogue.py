@@ -111,6 +111,20 @@ def test_scores_are_those_of_bm25_worked_by_hand() -> None:
     assert [document for document, _ in index.search(["b"], 5)] == [1, 0]
 
 
+TEXTS = st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=6), max_size=30)
+
+
+@given(TEXTS, st.lists(st.sampled_from("abcdefghz"), max_size=9), st.integers(1, 40))
+def test_numpy_finds_the_very_same_as_plain_python(texts, query, k) -> None:
+    pytest.importorskip("numpy", reason="the extra `search` brings numpy")
+    index = LexicalIndex({"text": Field(1.0, 0.75)}, [{"text": text} for text in texts])
+    with_numpy = index.search(query, k)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rightcall.catalogue.lexical._numpy", lambda: None)
+        assert index.search(query, k) == with_numpy
+    assert all(type(number) is int and type(score) is float for number, score in with_numpy)
+
+
 def test_a_query_of_words_that_every_tool_has_is_bounded() -> None:
     size = 2000
     common = [f"w{number}" for number in range(MAX_POSTINGS // size + 10)]

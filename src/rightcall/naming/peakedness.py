@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from rapidfuzz.distance.Levenshtein import distance
+from rapidfuzz.process import extract
 
 ALPHA = 0.2
 """The paper's best value for all four models (appendix A.4); 0.1 and 0.3 cost 2 to 3 points."""
@@ -56,12 +57,12 @@ def peakedness(names: Sequence[str], alpha: float = ALPHA) -> dict[str, int]:
     counts = Counter(names)
     within = tolerance(names, alpha)
     scores = {name: count - 1 for name, count in counts.items()}
-    distinct = list(counts)
-    for index, name in enumerate(distinct, start=1):
-        for other in distinct[index:]:
-            if distance(name, other, score_cutoff=within) <= within:
-                scores[name] += counts[other]
-                scores[other] += counts[name]
+    rest = list(counts)
+    while rest:
+        name = rest.pop()
+        for other, *_ in extract(name, rest, scorer=distance, score_cutoff=within, limit=None):
+            scores[name] += counts[other]
+            scores[other] += counts[name]
     return scores
 
 
