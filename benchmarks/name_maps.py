@@ -126,7 +126,7 @@ def errors(environments: Sequence[Environment]) -> Iterator[str]:
 def _failure(record: Record) -> str:
     if any(problem["kind"] == "unknown_tool" for problem in record.answer.problems):
         return "no tool"
-    if not record.answer.calls:
+    if not record.answer.chosen:
         return "no call"
     if not record.score.selection:
         return "wrong tool"

@@ -12,6 +12,7 @@ import pytest
 from rightcall.domain import ModelReply, ModelRequest, NativeCall, Tool
 from rightcall.errors import UpstreamError, UpstreamRefused, UpstreamTimeout
 from rightcall.evaluation.arms import BARE, FULL, PARSE, Arm
+from rightcall.evaluation.benchmarks.judging import judge
 from rightcall.evaluation.cases import Answer, Case, ExpectedCall, Score
 from rightcall.evaluation.models import ModelEntry, OpenModel
 from rightcall.evaluation.records import Record, RunInfo
@@ -254,3 +255,24 @@ async def test_only_recorded_requests_are_run_on_a_recording(cache: CompletionCa
     cases = [weather_case(n) for n in range(4)]
     work = Runner(ListSuite(cases), FULL, opened, cache, RunOptions())
     assert [case.id for case in work.cases()] == ["case_2"]
+
+
+@pytest.mark.parametrize("arm", [BARE, PARSE])
+async def test_a_tool_was_chosen_even_where_its_arguments_are_refused(
+    cache: CompletionCache, tmp_path: Path, arm: Arm
+) -> None:
+    case, negative = weather_case(1), weather_case(2, None)
+    refused = calls(("get_weather", {"town": "Oslo"}))
+    records = await run(runner(cache, [refused, refused], [case, negative], arm)[0], tmp_path / "run.jsonl")
+    assert [record.answer.chosen for record in records] == [("get_weather",)] * 2
+    score = judge(case, records[0].answer)
+    assert (score.selection, score.arguments, score.selection_error) == (True, False, "")
+    # Where no call is right, a refused one is none: nothing would have been run.
+    assert judge(negative, records[1].answer).selection is (arm is PARSE)
+
+
+async def test_a_call_that_could_not_be_read_chooses_no_tool(cache: CompletionCache, tmp_path: Path) -> None:
+    cut = text('{"name": "get_weather", "arguments": {"city": "Os', finish_reason="length")
+    (record,) = await run(runner(cache, [cut], [weather_case(1)], PARSE)[0], tmp_path / "run.jsonl")
+    assert record.answer.problems
+    assert record.answer.chosen == ()

@@ -74,7 +74,19 @@ class Answer:
     problems: tuple[Mapping[str, Any], ...] = ()
     notes: tuple[Mapping[str, Any], ...] = ()
 
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The tools that were chosen: one of each call, and each other one whose arguments were read and refused."""
+        called = [call.name for call in self.calls]
+        refused = (
+            problem["tool"]
+            for problem in self.problems
+            if problem.get("family") == "arguments" and problem["kind"] not in _UNREAD
+        )
+        return (*called, *dict.fromkeys(name for name in refused if name and name not in called))
 
+
+_UNREAD = ("unparseable", "truncated", "ambiguous")
 SELECTION_ERRORS = ("schema_misalignment", "functional_confusion", "context_misunderstanding")
 """PA-Tool's three kinds of selection error (Appendix E): a tool that does not exist, one that is offered and
 similar to the right one, one that is offered and unrelated."""
@@ -84,11 +96,11 @@ similar to the right one, one that is offered and unrelated."""
 class Score:
     """How right an answer is.
 
-    `success` is the benchmark's own verdict on the whole. `selection`: the right tools were called, as often as
-    wanted, whatever their arguments. `arguments`: besides, every argument is an accepted value after the case's
-    normalisation. `original` are the benchmark's own scores by name, 0 to 1; a score that is not defined for the
-    case is left out. `selection_error` is one of `SELECTION_ERRORS`, or empty where the selection is right, no tool
-    was named, or only right ones were, in the wrong number.
+    `success` is the benchmark's own verdict on the whole. `selection`: the right tools were chosen, as often as
+    wanted, whatever their arguments, refused ones included. `arguments`: besides, every call can be run and every
+    argument is an accepted value after the case's normalisation. `original` are the benchmark's own scores by name,
+    0 to 1; a score that is not defined for the case is left out. `selection_error` is one of `SELECTION_ERRORS`, or
+    empty where the selection is right, no tool was named, or only right ones were, in the wrong number.
     """
 
     success: bool

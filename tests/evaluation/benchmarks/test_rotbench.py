@@ -149,3 +149,15 @@ def test_the_user_speaks_without_the_prompts_last_word_and_earlier_actions_are_c
     assert json.loads(first["tool_calls"][0]["function"]["arguments"])["tgt_lang"] == "ja"
     assert result["tool_call_id"] == first["tool_calls"][0]["id"] != second["tool_calls"][0]["id"]
     assert last == {"role": "tool", "tool_call_id": second["tool_calls"][0]["id"], "content": "'ja'"}
+
+
+def test_a_call_whose_arguments_were_refused_reaches_tool_selection_only(shared: Path) -> None:
+    suite, cases = _cases(shared, "clean", "single")
+    case = cases[0]
+    (name, _), *_ = case.gold["answers"]
+    problem = {"kind": "wrong_type", "family": "arguments", "path": "/text", "message": "", "tool": name}
+    score = suite.score(case, Answer("unresolved", valid=False, problems=(problem,)))
+    assert score.original == {"tool_selection": 1, "parameter_identification": 0, "content_filling": 0}
+    assert (score.success, score.selection, score.arguments) == (False, True, False)
+    unread = suite.score(case, Answer("unresolved", valid=False, problems=({**problem, "kind": "truncated"},)))
+    assert set(unread.original.values()) == {0}

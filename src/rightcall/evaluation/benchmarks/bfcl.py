@@ -58,7 +58,7 @@ class BfclSuite:
     @property
     def version(self) -> str:
         """Which data, which rules."""
-        return "bfcl-eval 2026.3.23, rules 1"
+        return "bfcl-eval 2026.3.23, rules 2"
 
     def cases(self) -> Iterator[Case]:
         """Every case, in the data's order."""

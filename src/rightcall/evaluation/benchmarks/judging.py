@@ -31,17 +31,20 @@ _SAYS_LITTLE = frozenset(
 
 def judge(case: Case, answer: Answer) -> Score:
     """How right an answer is by the case's own accepted calls; success is having the arguments right."""
-    selection = selects(case, answer.calls)
+    selection = selects(case, answer)
     arguments = selection and any(
         _matched(answer.calls, alternative, case.normaliser) for alternative in case.accepted
     )
     return Score(arguments, selection, arguments, selection_error=selection_error(case, answer))
 
 
-def selects(case: Case, calls: Sequence[ToolCall]) -> bool:
-    """Whether the tools of an alternative were called, as often as wanted, whatever the arguments."""
-    called = Counter(call.name for call in calls)
-    return any(called == Counter(wanted.name for wanted in alternative) for alternative in case.accepted)
+def selects(case: Case, answer: Answer) -> bool:
+    """Whether the tools of an alternative were chosen, as often as wanted, whatever the arguments.
+
+    Where an alternative is no call at all, a call that was refused is none.
+    """
+    wanted = [Counter(call.name for call in alternative) for alternative in case.accepted]
+    return Counter(call.name for call in answer.calls) in wanted or Counter(answer.chosen) in wanted
 
 
 def selection_error(case: Case, answer: Answer) -> str:
@@ -52,16 +55,16 @@ def selection_error(case: Case, answer: Answer) -> str:
     paper, cases where no tool is right have none of the three: a call there is a false call. So have right tools in
     the wrong number.
     """
-    if case.negative or selects(case, answer.calls):
+    if case.negative or selects(case, answer):
         return ""
     offered = {tool.name: tool for tool in case.tools}
     if any(problem.get("kind") == "unknown_tool" for problem in answer.problems):
         return MISALIGNMENT
-    called = {call.name for call in answer.calls}
-    if called - offered.keys():
+    chosen = set(answer.chosen)
+    if chosen - offered.keys():
         return MISALIGNMENT
     right = {wanted.name for alternative in case.accepted for wanted in alternative}
-    wrong = called - right
+    wrong = chosen - right
     if not wrong:
         return ""
     pairs = [(offered[name], offered[other]) for name in wrong for other in right if other in offered]

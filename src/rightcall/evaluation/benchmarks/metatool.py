@@ -45,7 +45,7 @@ class MetaToolSuite:
     @property
     def version(self) -> str:
         """Which data, which rules, which order of the candidates."""
-        return f"MetaTool 35e81bb, rules 1, candidates shuffled by {self.seed}"
+        return f"MetaTool 35e81bb, rules 2, candidates shuffled by {self.seed}"
 
     def cases(self) -> Iterator[Case]:
         """Every case, in the data's order."""

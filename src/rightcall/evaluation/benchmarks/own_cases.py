@@ -43,7 +43,7 @@ class OwnSuite:
     @property
     def version(self) -> str:
         """The digest of the file and of the tool files it names."""
-        return f"sha256:{self._digest.hexdigest()}, rules 1"
+        return f"sha256:{self._digest.hexdigest()}, rules 2"
 
     def cases(self) -> Iterator[Case]:
         """Every case, in the file's order."""

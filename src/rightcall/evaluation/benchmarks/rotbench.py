@@ -8,7 +8,8 @@ The three original scores are nested, and keep the original's rules: `finish` is
 is called; keys whose gold value is `"None"` are dropped on both sides once the key sets agree; values do not
 matter for the last tool (finish) and the last but one (ask_to_user), whatever stands there, nor for a tool that
 noise gave one of these names; a call without arguments fails all three, so a case whose only gold input is `{}`
-cannot be won; so does a second call, which would leave the original's JSON unreadable.
+cannot be won; so does a second call, which would leave the original's JSON unreadable. A call whose arguments were
+read and refused reaches tool selection and no more: its keys may have been right, the original might go on.
 
 `selection` and `arguments` are ours: they judge empty input as any other, and let an argument be left out whose
 gold value is `"None"`.
@@ -60,7 +61,7 @@ class RoTBenchSuite:
     @property
     def version(self) -> str:
         """Which data, which rules."""
-        return "RoTBench 637e43a, rules 1"
+        return "RoTBench 637e43a, rules 2"
 
     def cases(self) -> Iterator[Case]:
         """Every case, in the data's order."""
@@ -77,7 +78,7 @@ class RoTBenchSuite:
 
     def score(self, case: Case, answer: Answer) -> Score:
         """The original's three nested scores, and ours."""
-        reached = _reached(case.gold, answer.calls)
+        reached = _reached(case.gold, answer)
         original = {
             "tool_selection": float(reached >= 1),
             "parameter_identification": float(reached >= 2),  # noqa: PLR2004 - the levels of the original
@@ -86,11 +87,12 @@ class RoTBenchSuite:
         return replace(judge(case, answer), success=original["content_filling"] == 1, original=original)
 
 
-def _reached(gold: Mapping[str, Any], calls: Sequence[ToolCall]) -> int:
+def _reached(gold: Mapping[str, Any], answer: Answer) -> int:
     """How many of the three levels a reply reaches."""
-    if len(calls) != 1 or not calls[0].arguments:
+    if len(answer.chosen) != 1 or (answer.calls and not answer.calls[0].arguments):
         return 0
-    name, given = gold["names"].get(calls[0].name, calls[0].name), dict(calls[0].arguments)
+    name = gold["names"].get(answer.chosen[0], answer.chosen[0])
+    given = dict(answer.calls[0].arguments) if answer.calls else None
     reached = 0
     for action, wanted in gold["answers"]:
         if name == "finish" and action == gold["last"][-1]:
@@ -98,7 +100,7 @@ def _reached(gold: Mapping[str, Any], calls: Sequence[ToolCall]) -> int:
         if name != action:
             continue
         reached = max(reached, 1)
-        if given.keys() != wanted.keys():
+        if given is None or given.keys() != wanted.keys():
             continue
         reached = max(reached, 2)
         # Dropped for the answers that follow, too: so does the original.
