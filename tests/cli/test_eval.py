@@ -228,6 +228,7 @@ def test_a_recording_is_a_model_and_gives_the_same_numbers_each_time(folder: Pat
         (("missing.yaml",), "missing.yaml"),
         (("broken.yaml",), "line"),
         (("cases.yaml", "--arm", "fulll"), "none of bare, parse, full"),
+        (("cases.yaml", "--case", "*", "--case", "rain*"), "fits 'rain*'; cases are called"),
     ],
 )
 def test_wrong_input_says_what_is_wrong_and_asks_nothing(

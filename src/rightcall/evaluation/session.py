@@ -6,10 +6,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
+from rightcall.errors import UsageError
 from rightcall.evaluation.arms import Arm
 from rightcall.evaluation.cases import Suite
 from rightcall.evaluation.models import ModelEntry, OpenModel, described_model, open_model
@@ -37,7 +40,11 @@ class Session:
     cache: CompletionCache
 
     async def run(self, entry: ModelEntry, larger: ModelEntry | None, watch: Watch) -> list[Path]:
-        """Runs what is not done yet, and returns the runs' files. Raises what opening a model or a file raises."""
+        """Runs what is not done yet, and returns the runs' files.
+
+        Raises `UsageError` where no case has been asked for, and what opening a model or a file raises.
+        """
+        self._check_asked_for()
         paths = []
         async with AsyncExitStack() as stack:
             model = await stack.enter_async_context(open_model(entry, slots=self.options.parallel))
@@ -52,7 +59,8 @@ class Session:
         return paths
 
     def estimates(self, entry: ModelEntry, larger: ModelEntry | None) -> list[tuple[RunInfo, Estimate]]:
-        """What each run will cost. No model is opened."""
+        """What each run will cost. No model is opened. Raises `UsageError` where no case has been asked for."""
+        self._check_asked_for()
         model, second = described_model(entry), described_model(larger) if larger else None
         return [
             (
@@ -61,6 +69,19 @@ class Session:
             )
             for suite, arm in self._pairs()
         ]
+
+    def _check_asked_for(self) -> None:
+        # A pattern may be meant for one of several suites, but for none is a slip of the pen.
+        fitting = list(self.options.only)
+        ids: list[str] = []
+        for case in chain.from_iterable(suite.cases() for suite in self.suites) if fitting else ():
+            fitting = [pattern for pattern in fitting if not fnmatchcase(case.id, pattern)]
+            ids = [*ids, case.id][:3]
+        if fitting:
+            names = ", ".join(suite.name for suite in self.suites)
+            raise UsageError(
+                f"no case of {names} fits {', '.join(map(repr, fitting))}; cases are called {', '.join(ids)}, ..."
+            )
 
     def _pairs(self) -> Iterator[tuple[Suite, Arm]]:
         return ((suite, arm) for suite in self.suites for arm in self.arms)
