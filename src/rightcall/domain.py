@@ -83,6 +83,10 @@ class ModelRequest:
         """The tool choice in force: `auto` where the client said nothing."""
         return self.tool_choice or ToolChoice()
 
+    def tool(self, name: str) -> Tool | None:
+        """The first offered tool of that name."""
+        return next((tool for tool in self.tools if tool.name == name), None)
+
 
 @dataclass(frozen=True, slots=True)
 class NativeCall:

@@ -185,13 +185,16 @@ def _type_of(part: Any) -> Any:
     return part.get("type") if isinstance(part, Mapping) else None
 
 
-def text_of(content: Any) -> str:
-    """The text of a message's content: a string, or the text parts of a list."""
+def text_of(content: Any, between: str = "") -> str:
+    """The text of a message's content: a string, or the text parts of a list.
+
+    A model's parts are pieces of one text; a user's are texts of their own, which a line break `between` keeps apart.
+    """
     if isinstance(content, str):
         return content
     if isinstance(content, list):
         parts = (part.get("text") if isinstance(part, Mapping) else part for part in content)
-        return "".join(part for part in parts if isinstance(part, str))
+        return between.join(part for part in parts if isinstance(part, str))
     return ""
 
 

@@ -57,6 +57,15 @@ def test_one_word_in_common_is_enough_wherever_it_stands(said: str) -> None:
     assert RelevanceFloor()(CALL, request(said)) is None
 
 
+def test_the_parts_of_a_message_are_texts_of_their_own() -> None:
+    parts = [
+        {"type": "text", "text": "metric"},
+        {"type": "image_url", "image_url": {}},
+        {"type": "text", "text": "80"},
+    ]
+    assert RelevanceFloor()(CALL, ModelRequest(({"role": "user", "content": parts},), tools=(BMI,))) is None
+
+
 @pytest.mark.parametrize("said", ["", "?!", "what is it", "体重指数是多少", "какой у меня индекс"])
 def test_what_says_nothing_or_is_in_another_script_is_not_judged(said: str) -> None:
     assert RelevanceFloor()(CALL, request(said)) is None

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any
 
 from rightcall.catalogue.search import Catalogue, catalogue_of
 from rightcall.catalogue.words import terms
 from rightcall.domain import Message, Tool, ToolCall
 from rightcall.lens import Context, Found, PresentedTool, Told, as_it_is
+from rightcall.openai_chat import text_of
 from rightcall.ports import Embedder
 
 SHOWN_WHOLE = 20
@@ -68,20 +68,11 @@ def last_said(messages: Sequence[Message]) -> str:
     for message in reversed(messages[-_MAX_MESSAGES:]):
         if message.get("role") != "user":
             continue
-        said.append(_text(message.get("content")))
+        said.append(text_of(message.get("content"), "\n"))
         count += len(terms(said[-1]))
         if count >= _ENOUGH_TERMS:
             break
     return "\n".join(text for text in said if text.strip())
-
-
-def _text(content: Any) -> str:
-    """A message's words, where it is made of parts too."""
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else []
-    texts = (part.get("text") for part in parts if isinstance(part, Mapping))
-    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def _staying(context: Context) -> Iterator[str]:

@@ -40,7 +40,7 @@ class RelevanceFloor:
 
     def __call__(self, call: ToolCall, request: ModelRequest) -> Problem | None:
         """None where the tool may fit; else a problem of selection, so that the model may answer in words."""
-        tool = next((tool for tool in request.tools if tool.name == call.name), None)
+        tool = request.tool(call.name)
         if tool is None or request.choice.mode in {ChoiceMode.REQUIRED, ChoiceMode.NAMED}:
             return None
         texts = [*_said(request)]
@@ -67,7 +67,7 @@ def _said(request: ModelRequest) -> Iterator[str]:
     """What the user and the tools said: what an assistant or a system prompt says would fit every tool."""
     for message in request.messages[-MAX_MESSAGES:]:
         if message.get("role") in {"user", "tool"}:
-            yield text_of(message.get("content"))
+            yield text_of(message.get("content"), "\n")
 
 
 def _terms_of(tool: Tool) -> set[str]:

@@ -268,5 +268,5 @@ def _tried(attempt: Attempt, seconds: float, cached: bool) -> Tried:  # noqa: FB
 
 
 def _asked_text(case: Case) -> str:
-    users = [text_of(message.get("content")) for message in case.messages if message.get("role") == "user"]
+    users = [text_of(message.get("content"), "\n") for message in case.messages if message.get("role") == "user"]
     return users[-1][:_ASKED_CHARS] if users else ""

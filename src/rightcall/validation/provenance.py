@@ -72,7 +72,7 @@ def unmentioned_optional(call: ToolCall, request: ModelRequest) -> Problem | Non
 
 
 def _verify(call: ToolCall, request: ModelRequest, *, optional: bool) -> Problem | None:
-    tool = next((tool for tool in request.tools if tool.name == call.name), None)
+    tool = request.tool(call.name)
     root: Any = tool.parameters if tool else None
     text = "\n".join(_texts(request.messages))
     if tool is None or not isinstance(root, Mapping) or len(text) > MAX_CHARS:
@@ -218,7 +218,7 @@ def _texts(messages: Any) -> Iterator[str]:
     The history is the client's: what the model said in it was accepted. The attempts of this turn are not in it.
     """
     for message in messages:
-        yield text_of(message.get("content"))
+        yield text_of(message.get("content"), "\n")
         calls = message.get("tool_calls")
         for call in calls if isinstance(calls, list) else ():
             function = call.get("function") if isinstance(call, Mapping) else None
