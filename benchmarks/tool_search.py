@@ -1,6 +1,6 @@
 """Tool search on MetaTool and name correction on recorded replies: `python benchmarks/tool_search.py [--sample N]`.
 
-MetaTool's 199 tools and its query-tool pairs (design/14 says on which of them weights were chosen: those are left
+MetaTool's 199 tools and its query-tool pairs (design/15 says on which of them weights were chosen: those are left
 out here). A query counts as found at k where its one gold tool is among the first k. The saving is in tokens of the
 tools' JSON, by the tokenizer of the embedder. Correction: every name in the recordings that no offered tool has,
 mapped by each baseline; right where the answer wants a call of that tool. Prints a report and writes

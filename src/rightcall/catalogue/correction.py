@@ -1,4 +1,4 @@
-"""Baselines that map a name which no tool has to the nearest tool's: off by default, measured in design/14.
+"""Baselines that map a name which no tool has to the nearest tool's: off by default, measured in design/15.
 
 Source: "Retrieval-based Correction", Appendix G.1 of the PA-Tool paper: a predicted name that is none of the
 candidates (compared without case) becomes the nearest valid tool, by BM25 or in the space of embeddings. It has no

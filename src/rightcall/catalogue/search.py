@@ -1,7 +1,7 @@
 """A catalogue of tools that can be searched: by words, by vectors, or by both, fused by rank.
 
 Source of the fusion: Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion" (2009): a tool's score is the sum of
-1 / (k + rank) over the rankings. Ours weighs the two rankings and takes a smaller k; design/14 has the measurement.
+1 / (k + rank) over the rankings. Ours weighs the two rankings and takes a smaller k; design/15 has the measurement.
 """
 
 from __future__ import annotations

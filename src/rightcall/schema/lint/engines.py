@@ -20,7 +20,7 @@ _WHY = {
     "RC603": "The model may see it; nothing holds it to it.",
 }
 _FIX = {
-    "RC601": "`rightcall serve --rewrite auto` leaves it out for the server and checks it afterwards.",
+    "RC601": "`rightcall serve --rewrite downlevel=ENGINE` says it in words and checks it afterwards.",
     "RC602": "Say it in the description too; rightcall validates the call in any case.",
     "RC603": "Nothing to change: rightcall validates the call.",
 }

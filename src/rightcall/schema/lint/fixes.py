@@ -1,7 +1,7 @@
 """Rewrites that are safe to write into a file: they change words, or spellings of the same set of values.
 
 Every change of a schema is checked before it is kept: old and new must be proven to take the same values. What
-needs calls to be restored is no fix of a file, it is `--rewrite auto` when serving.
+needs calls to be restored is no fix of a file, it is `--rewrite` when serving.
 """
 
 from __future__ import annotations

@@ -165,7 +165,7 @@ RULES: Iterable[Rule] = (
         "many parameters",
         Severity.INFO,
         f"More than {MANY_PARAMETERS} parameters cost context and invite filling in what nobody asked for.",
-        f"Hide rarely used options; {_REWRITE}.",
+        "Hide rarely used options: `rightcall serve --rewrite hide` does, and takes them all the same.",
         _OPINION,
         _many_parameters,
     ),

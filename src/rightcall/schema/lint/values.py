@@ -219,7 +219,7 @@ def _units_in_prose(tool: LintedTool) -> Iterator[Hit]:
             yield Hit(
                 node.pointer,
                 f"the unit ({unit.replace('_', ' ')}) stands in the description only",
-                f"Name it {node.name}_{unit}; `rightcall serve --rewrite auto` shows it so.",
+                f"Name it {node.name}_{unit}; `rightcall serve --rewrite units` shows it so.",
             )
 
 
@@ -315,7 +315,7 @@ RULES: Iterable[Rule] = (
         "unit not in the name",
         Severity.INFO,
         "A name is in front of the model while it writes the value, a description is not.",
-        "Put the unit in the name; `rightcall serve --rewrite auto` does.",
+        "Put the unit in the name; `rightcall serve --rewrite units` does.",
         Evidence(Strength.OPINION, ARTICLE),
         _units_in_prose,
     ),

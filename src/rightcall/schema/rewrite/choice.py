@@ -25,7 +25,7 @@ TRIMS: dict[str, Trim] = {
 }
 DOWNLEVEL = "downlevel="
 AUTO = ("inline", "flatten", "unions")
-"""What takes a burden off the model without taking a word or an argument from it; see design/12."""
+"""What takes a burden off the model without taking a word or an argument from it; see design/13."""
 
 
 def rewrites(spec: str) -> Presentation:
