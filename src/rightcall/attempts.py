@@ -17,7 +17,7 @@ class Attempt:
     `request` and `reply` are what the model was shown and wrote, `said` is the reading of it in the same terms,
     `reading` in those of the client's own tools. `unused` is what the request mentions and no call uses yet;
     `extends` says that it was asked for another call and brought one. `told` are the answers to calls of
-    rightcall's own tools.
+    rightcall's own tools; `silent` that they only brought tools, which are shown from then on in their place.
     """
 
     number: int
@@ -30,6 +30,7 @@ class Attempt:
     extends: bool = False
     said: Reading = field(default_factory=Reading)
     told: tuple[str, ...] = ()
+    silent: bool = False
 
     @property
     def outcome(self) -> Outcome:
@@ -106,11 +107,14 @@ def extends_calls(reading: Reading, unused: Sequence[str], attempts: Sequence[At
 def shown_again(attempts: Sequence[Attempt], rung: Rung) -> list[Exchange]:
     """The attempts to show the model again: all good ones where a next call is asked for, else the last.
 
-    What it was told stays in sight.
+    What it was told stays in sight. A look-up that brought tools does not: a small model that sees itself search
+    searches again, and one that sees the tools calls them (`benchmarks/results/presenting-live.md`).
     """
+    last = attempts[-1] if attempts else None
+    seen = [attempt for attempt in attempts if not attempt.silent]
     if rung is NEXT_CALL:
-        return [attempt.exchange for attempt in attempts if not attempt.reading.problems]
-    return [a.exchange for a in attempts[:-1] if a.told] + [a.exchange for a in attempts[-1:]]
+        return [attempt.exchange for attempt in seen if not attempt.reading.problems]
+    return [attempt.exchange for attempt in seen if attempt.told or attempt is last]
 
 
 def conclude(turn: str, attempts: Sequence[Attempt], quarantined: tuple[Problem, ...]) -> Proposal:

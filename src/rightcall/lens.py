@@ -110,7 +110,8 @@ class Declined:
 class Told:
     """A call that asks rightcall itself: `text` is its result for the model, which is then asked again.
 
-    `load` names original tools that are to be shown from then on (`Context.loaded`); `found` is what was searched.
+    `load` names original tools that are to be shown from then on (`Context.loaded`). Where that shows new ones, they
+    stand for the result, and the model is asked as if it had seen them from the start. `found` is what was searched.
     """
 
     text: str

@@ -138,7 +138,8 @@ async def turn(request: ModelRequest, kit: Kit, *, live: bool) -> AsyncGenerator
                 view = present(offered, tools, kit.presentation, loaded)
             found = told_of(found, near, view)
             attempt = _attempt(rung, asked, reply, found, kit.clock.monotonic() - asked_at, request, kit, attempts)
-            attempts.append(attempt)
+            silent = bool(found.told and asked_for) and all(answer.load for answer in found.told)
+            attempts.append(replace(attempt, silent=silent))
             record.answered(attempt)
             record.told(found.told)
             if asked_for:

@@ -148,35 +148,50 @@ def test_a_name_that_does_not_exist_searches_the_catalogue_and_the_narrowing_run
 # -- search tools -----------------------------------------------------------------------------------------------
 
 
-def test_a_model_searches_loads_and_calls_within_one_turn() -> None:
-    steps = [
-        calls(("search_tools", {"query": "weather forecast"})),
-        calls(("load_tools", {"names": ["get_weather"]})),
-        calls(("get_weather", {"city": "Oslo"})),
-    ]
+def test_what_a_search_found_can_be_called_at_once() -> None:
+    steps = [calls(("search_tools", {"query": "weather forecast"})), calls(("get_weather", {"city": "Oslo"}))]
     proposal, model, log = turn(steps, narrow="search")
     assert [(call.name, call.arguments) for call in proposal.calls] == [("get_weather", {"city": "Oslo"})]
     assert shown(model) == ["search_tools", "load_tools"]
-    assert "- get_weather: Reads the forecast" in model.requests[1].messages[-1]["content"]
-    assert shown(model, 1) == ["search_tools", "load_tools"]
-    assert shown(model, 2) == ["search_tools", "load_tools", "get_weather"]
-    searched, loaded = events(log, "turn.searched")
-    assert (searched["query"], searched["loaded"]) == ("weather forecast", [])
-    assert searched["catalogue"] == loaded["catalogue"] == toolset_fingerprint(TOOLS)
-    assert loaded["loaded"] == ["get_weather"]
-    assert loaded["matches"][0]["fingerprint"] == tool_fingerprint(WEATHER)
+    assert model.requests[1].messages == model.requests[0].messages
+    assert shown(model, 1) == ["search_tools", "load_tools", "get_weather"]
+    (searched,) = events(log, "turn.searched")
+    assert (searched["query"], searched["loaded"]) == ("weather forecast", ["get_weather"])
+    assert searched["catalogue"] == toolset_fingerprint(TOOLS)
+    assert searched["matches"][0]["fingerprint"] == tool_fingerprint(WEATHER)
+
+
+def test_all_that_a_search_brings_can_be_loaded_by_name() -> None:
+    steps = [calls(("search_tools", {"query": "filler"})), text("none")]
+    _, model, _ = turn(steps, narrow="search")
+    found = shown(model, 1)[2:]
+    assert len(found) == MAX_FOUND
+    _, model, _ = turn([calls(("load_tools", {"names": found})), text("none")], narrow="search")
+    assert shown(model, 1)[2:] == found
 
 
 def test_what_is_loaded_goes_behind_what_was_shown() -> None:
     steps = [
         calls(("load_tools", {"names": ["send_mail"]})),
-        calls(("load_tools", {"names": ["convert_currency", "nothing", "send_mail"]})),
+        calls(("load_tools", {"names": ["convert_currency", "send_mail"]})),
         GOOD,
     ]
-    _, model, _ = turn(steps, narrow="search")
+    _, model, log = turn(steps, narrow="search")
     assert shown(model, 1) == ["search_tools", "load_tools", "send_mail"]
     assert shown(model, 2) == ["search_tools", "load_tools", "send_mail", "convert_currency"]
-    assert "There is no tool 'nothing'" in model.requests[2].messages[-1]["content"]
+    assert events(log, "turn.searched")[0]["loaded"] == ["send_mail"]
+
+
+def test_a_name_that_no_tool_has_is_searched_for() -> None:
+    guessed = calls(("load_tools", {"names": ["send_mail", "Weather Forecast"]}))
+    _, model, _ = turn([guessed, guessed, text("none")], narrow="search")
+    assert shown(model, 1) == ["search_tools", "load_tools", "send_mail", "get_weather"]
+    said = model.requests[2].messages[-1]["content"]  # in words, as it brings nothing new
+    assert said.startswith(
+        "Ready: send_mail. Call what fits now.\nThere is no tool 'Weather Forecast'.\n- get_weather"
+    )
+    _, model, _ = turn([calls(("load_tools", {"names": ["photosynthesis"]})), text("none")], narrow="search")
+    assert "say that no tool fits" in model.requests[1].messages[-1]["content"]
 
 
 def test_look_ups_are_bounded() -> None:
@@ -191,12 +206,6 @@ def test_a_search_that_finds_nothing_offers_words_as_an_answer() -> None:
     proposal, model, _ = turn(steps, narrow="search")
     assert (proposal.status, proposal.text) == ("text", "There is no tool for that.")
     assert "say that no tool fits" in model.requests[1].messages[-1]["content"]
-
-
-def test_a_search_shows_so_many_tools_and_no_more() -> None:
-    steps = [calls(("search_tools", {"query": "filler"})), text("none")]
-    _, model, _ = turn(steps, narrow="search")
-    assert model.requests[1].messages[-1]["content"].count("\n- ") == MAX_FOUND - 1
 
 
 def test_the_search_tools_take_no_name_that_is_taken() -> None:

@@ -335,26 +335,38 @@ async def test_a_look_up_is_answered_and_what_it_loads_can_be_called() -> None:
     proposal = await propose(asked(), parts)
     assert [tool.name for tool in model.requests[0].tools] == ["search_tools"]
     assert [tool.name for tool in model.requests[1].tools] == ["cancel_flight", "search_tools"]
-    question, answer = model.requests[1].messages[-2:]
-    assert question["tool_calls"][0]["function"]["name"] == "search_tools"
-    assert answer == {"role": "tool", "tool_call_id": "call_0", "content": "cancel_flight: cancels one."}
+    assert model.requests[1].messages == model.requests[0].messages  # a model that sees itself search searches again
     assert [(call.name, call.arguments) for call in proposal.calls] == [("cancel_flight", {"id": "7"})]
     assert [attempt.rung.name for attempt in proposal.attempts] == ["plain", "look_up"]
     presented = [event.data for event in log.events if event.kind == "turn.presented"]
     assert [one["loaded"] for one in presented] == [[], ["cancel_flight"]]
 
 
+async def test_a_look_up_that_brings_nothing_new_is_answered_in_words() -> None:
+    parts, model, _ = kit(
+        lenses(OnlyLoaded(), SEARCH),
+        *[calls(("search_tools", {"query": "cancel"}))] * 2,
+        calls(("cancel_flight", {"id": "7"})),
+    )
+    proposal = await propose(asked(), parts)
+    assert proposal.status == "calls"
+    question, answer = model.requests[2].messages[-2:]
+    assert question["tool_calls"][0]["function"]["name"] == "search_tools"
+    assert answer == {"role": "tool", "tool_call_id": "call_0", "content": "cancel_flight: cancels one."}
+    assert len(model.requests[2].messages) == len(model.requests[0].messages) + 2
+
+
 async def test_what_was_looked_up_stays_in_sight_when_the_call_after_it_is_wrong() -> None:
     parts, model, _ = kit(
         lenses(OnlyLoaded(), SEARCH),
-        calls(("search_tools", {})),
+        *[calls(("search_tools", {}))] * 2,
         calls(("cancel_flight", {"id": [7, 8]})),
         calls(("cancel_flight", {"id": "7"})),
         in_prompt=True,
     )
     proposal = await propose(asked(), parts)
     assert proposal.status == "calls"
-    said = [str(message["content"]) for message in model.requests[2].messages]
+    said = [str(message["content"]) for message in model.requests[3].messages]
     assert "cancel_flight: cancels one." in said
     assert "id must be a string" in said[-1]
 
