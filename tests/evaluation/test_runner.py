@@ -271,6 +271,21 @@ async def test_a_tool_was_chosen_even_where_its_arguments_are_refused(
     assert judge(negative, records[1].answer).selection is (arm is PARSE)
 
 
+@pytest.mark.parametrize(
+    ("kind", "family", "chosen"),
+    [
+        ("wrong_type", "arguments", ("f",)),
+        ("unverified", "policy", ("f",)),  # a value without a source
+        ("unverified", "selection", ()),  # a tool that nothing said has to do with
+        ("unknown_tool", "selection", ()),
+        ("truncated", "arguments", ()),
+    ],
+)
+def test_what_was_refused_says_if_the_tool_was_chosen(kind: str, family: str, chosen: tuple[str, ...]) -> None:
+    problem = {"kind": kind, "family": family, "path": "", "message": "", "tool": "f"}
+    assert Answer("unresolved", problems=(problem, problem)).chosen == chosen
+
+
 async def test_a_call_that_could_not_be_read_chooses_no_tool(cache: CompletionCache, tmp_path: Path) -> None:
     cut = text('{"name": "get_weather", "arguments": {"city": "Os', finish_reason="length")
     (record,) = await run(runner(cache, [cut], [weather_case(1)], PARSE)[0], tmp_path / "run.jsonl")

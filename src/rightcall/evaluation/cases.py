@@ -76,16 +76,20 @@ class Answer:
 
     @property
     def chosen(self) -> tuple[str, ...]:
-        """The tools that were chosen: one of each call, and each other one whose arguments were read and refused."""
+        """The tools that were chosen: one of each call, and each other one whose call was read and refused.
+
+        Refused by its schema, a rule or a policy, that is: a tool that was refused as such was not chosen.
+        """
         called = [call.name for call in self.calls]
         refused = (
             problem["tool"]
             for problem in self.problems
-            if problem.get("family") == "arguments" and problem["kind"] not in _UNREAD
+            if problem.get("family") in _PAST_SELECTION and problem["kind"] not in _UNREAD
         )
         return (*called, *dict.fromkeys(name for name in refused if name and name not in called))
 
 
+_PAST_SELECTION = ("arguments", "policy")
 _UNREAD = ("unparseable", "truncated", "ambiguous")
 SELECTION_ERRORS = ("schema_misalignment", "functional_confusion", "context_misunderstanding")
 """PA-Tool's three kinds of selection error (Appendix E): a tool that does not exist, one that is offered and
