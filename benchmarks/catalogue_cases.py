@@ -13,14 +13,12 @@ import argparse
 import json
 from pathlib import Path
 
+from suite_tools import drawn_cases
+
 from rightcall.domain import Tool
-from rightcall.evaluation.arms import PARSE
 from rightcall.evaluation.benchmarks.metatool import MetaToolSuite
-from rightcall.evaluation.models import ModelEntry, OpenModel
-from rightcall.evaluation.runner import Runner, RunOptions
+from rightcall.evaluation.runner import RunOptions
 from rightcall.openai_chat import tool_to_json
-from rightcall.providers.scripted import ScriptedModel
-from rightcall.store.completions import CompletionCache
 
 
 def main() -> None:
@@ -33,10 +31,7 @@ def main() -> None:
     given = parser.parse_args()
     suite = MetaToolSuite("similar", given.data, given.seed)
     tools: dict[str, Tool] = {tool.name: tool for case in suite.cases() for tool in case.tools}
-    unasked = OpenModel(ModelEntry("none"), ScriptedModel([]), "none", "")
-    with CompletionCache(":memory:") as cache:
-        options = RunOptions(seed=given.seed, limit=given.limit)
-        cases = list(Runner(suite, PARSE, unasked, cache, options).cases())
+    cases = drawn_cases(suite, RunOptions(seed=given.seed, limit=given.limit))
     given.out.mkdir(parents=True, exist_ok=True)
     listed = [tool_to_json(tools[name]) for name in sorted(tools)]
     (given.out / "tools.json").write_text(json.dumps(listed, indent=1, ensure_ascii=False), encoding="utf-8")

@@ -55,7 +55,7 @@ def run(*, quick: bool, say: Say) -> Part:
 
 REMARKS = (
     "a query's time is the mean over 50 queries, index built; the worst way and length is judged.",
-    "lexical is plain Python; embedded and fused need the extra `search` (numpy) and are left out without it.",
+    "lexical adds up much with numpy where that is there; embedded and fused need it, the extra `search` brings it.",
 )
 
 

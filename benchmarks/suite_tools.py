@@ -14,11 +14,19 @@ from pathlib import Path
 
 from rightcall.evaluation.arms import PARSE
 from rightcall.evaluation.benchmarks.registry import load_suite
+from rightcall.evaluation.cases import Case, Suite
 from rightcall.evaluation.models import ModelEntry, OpenModel
 from rightcall.evaluation.runner import Runner, RunOptions
 from rightcall.openai_chat import tool_to_json
 from rightcall.providers.scripted import ScriptedModel
 from rightcall.store.completions import CompletionCache
+
+
+def drawn_cases(suite: Suite, options: RunOptions) -> list[Case]:
+    """The cases that `rightcall eval` would ask."""
+    unasked = OpenModel(ModelEntry("none"), ScriptedModel([]), "none", "")
+    with CompletionCache(":memory:") as cache:
+        return list(Runner(suite, PARSE, unasked, cache, options).cases())
 
 
 def main() -> None:
@@ -31,9 +39,7 @@ def main() -> None:
     parser.add_argument("--case", action="append", default=[])
     given = parser.parse_args()
     options = RunOptions(seed=given.seed, limit=given.limit, only=tuple(given.case))
-    unasked = OpenModel(ModelEntry("none"), ScriptedModel([]), "none", "")
-    with CompletionCache(":memory:") as cache:
-        cases = list(Runner(load_suite(given.suite, given.data, given.seed), PARSE, unasked, cache, options).cases())
+    cases = drawn_cases(load_suite(given.suite, given.data, given.seed), options)
     tools: dict[str, object] = {}
     for tool in (tool for case in cases for tool in case.tools):
         form = tool_to_json(tool)

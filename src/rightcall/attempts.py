@@ -110,11 +110,10 @@ def shown_again(attempts: Sequence[Attempt], rung: Rung) -> list[Exchange]:
     What it was told stays in sight. A look-up that brought tools does not: a small model that sees itself search
     searches again, and one that sees the tools calls them (`benchmarks/results/presenting-live.md`).
     """
-    last = attempts[-1] if attempts else None
     seen = [attempt for attempt in attempts if not attempt.silent]
     if rung is NEXT_CALL:
         return [attempt.exchange for attempt in seen if not attempt.reading.problems]
-    return [attempt.exchange for attempt in seen if attempt.told or attempt is last]
+    return [attempt.exchange for attempt in seen if attempt.told or attempt is attempts[-1]]
 
 
 def conclude(turn: str, attempts: Sequence[Attempt], quarantined: tuple[Problem, ...]) -> Proposal:

@@ -161,6 +161,23 @@ def test_what_a_search_found_can_be_called_at_once() -> None:
     assert searched["matches"][0]["fingerprint"] == tool_fingerprint(WEATHER)
 
 
+def test_a_search_beside_one_that_found_nothing_is_answered_in_words() -> None:
+    both = calls(("search_tools", {"query": "weather"}), ("search_tools", {"query": "photosynthesis"}))
+    _, model, _ = turn([both, text("Only the weather.")], narrow="search")
+    assert shown(model, 1) == ["search_tools", "load_tools", "get_weather"]
+    found, nothing = (message["content"] for message in model.requests[1].messages[-2:])
+    assert found.startswith("- get_weather")
+    assert nothing.startswith("No tool has these words")
+
+
+def test_a_search_is_not_shown_either_where_the_next_call_is_asked_for() -> None:
+    asked = {"role": "user", "content": "How much money are 12 dollars in another currency, and how much are 30?"}
+    steps = [calls(("search_tools", {"query": "convert money"})), GOOD, calls(("convert_currency", {"amount": 30}))]
+    proposal, model, _ = turn(steps, (asked,), narrow="search")
+    assert [call.arguments for call in proposal.calls] == [{"amount": 12}, {"amount": 30}]
+    assert "search_tools" not in json.dumps(model.requests[2].messages)
+
+
 def test_all_that_a_search_brings_can_be_loaded_by_name() -> None:
     steps = [calls(("search_tools", {"query": "filler"})), text("none")]
     _, model, _ = turn(steps, narrow="search")

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
-from rightcall.domain import Message, Tool, ToolCall
+from rightcall.domain import Family, Message, ProblemKind, Tool, ToolCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +89,8 @@ class Answer:
         return (*called, *dict.fromkeys(name for name in refused if name and name not in called))
 
 
-_PAST_SELECTION = ("arguments", "policy")
-_UNREAD = ("unparseable", "truncated", "ambiguous")
+_PAST_SELECTION = (Family.ARGUMENTS, Family.POLICY)
+_UNREAD = (ProblemKind.UNPARSEABLE, ProblemKind.TRUNCATED, ProblemKind.AMBIGUOUS)
 SELECTION_ERRORS = ("schema_misalignment", "functional_confusion", "context_misunderstanding")
 """PA-Tool's three kinds of selection error (Appendix E): a tool that does not exist, one that is offered and
 similar to the right one, one that is offered and unrelated."""

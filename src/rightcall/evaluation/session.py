@@ -72,15 +72,16 @@ class Session:
 
     def _check_asked_for(self) -> None:
         # A pattern may be meant for one of several suites, but for none is a slip of the pen.
-        fitting = list(self.options.only)
+        idle = list(self.options.only)
         ids: list[str] = []
-        for case in chain.from_iterable(suite.cases() for suite in self.suites) if fitting else ():
-            fitting = [pattern for pattern in fitting if not fnmatchcase(case.id, pattern)]
-            ids = [*ids, case.id][:3]
-        if fitting:
+        cases = chain.from_iterable(suite.cases() for suite in self.suites)
+        while idle and (case := next(cases, None)):
+            idle = [pattern for pattern in idle if not fnmatchcase(case.id, pattern)]
+            ids.append(case.id)
+        if idle:
             names = ", ".join(suite.name for suite in self.suites)
             raise UsageError(
-                f"no case of {names} fits {', '.join(map(repr, fitting))}; cases are called {', '.join(ids)}, ..."
+                f"no case of {names} fits {', '.join(map(repr, idle))}; cases are called {', '.join(ids[:3])}, ..."
             )
 
     def _pairs(self) -> Iterator[tuple[Suite, Arm]]:

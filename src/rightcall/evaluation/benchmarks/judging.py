@@ -35,7 +35,8 @@ def judge(case: Case, answer: Answer) -> Score:
     arguments = selection and any(
         _matched(answer.calls, alternative, case.normaliser) for alternative in case.accepted
     )
-    return Score(arguments, selection, arguments, selection_error=selection_error(case, answer))
+    error = "" if selection or case.negative else selection_error(case, answer)
+    return Score(arguments, selection, arguments, selection_error=error)
 
 
 def selects(case: Case, answer: Answer) -> bool:
@@ -48,15 +49,13 @@ def selects(case: Case, answer: Answer) -> bool:
 
 
 def selection_error(case: Case, answer: Answer) -> str:
-    """Which of PA-Tool's three kinds of selection error it is (Appendix E), or none.
+    """Which of PA-Tool's three kinds of error a wrong selection is (Appendix E), or none.
 
     The paper had a model judge whether a wrong tool is similar to the right one. Here it is the share of words that
     name and description have in common, so the line between confusion and context is drawn mechanically. As in the
-    paper, cases where no tool is right have none of the three: a call there is a false call. So have right tools in
-    the wrong number.
+    paper, cases where no tool is right have none of the three (they are not asked about): a call there is a false
+    call. So have right tools in the wrong number.
     """
-    if case.negative or selects(case, answer):
-        return ""
     offered = {tool.name: tool for tool in case.tools}
     if any(problem.get("kind") == "unknown_tool" for problem in answer.problems):
         return MISALIGNMENT
